@@ -1,0 +1,7 @@
+"""Automata: LTLf formulas as minimal DFAs, and what can be read off them."""
+
+from safe_rl.automata.compile import compile_ltlf
+from safe_rl.automata.dfa import DENSE_ATOMS, DFA, expand
+from safe_rl.automata.minimise import minimise
+
+__all__ = ["DENSE_ATOMS", "DFA", "compile_ltlf", "expand", "minimise"]
