@@ -395,7 +395,7 @@ class _Compiler:
             return Formula(f.op, f.args, "", bounds)
 
         match f.op, f.args:
-            case (Op.NEXT | Op.WEAK_NEXT), (p,):
+            case ((Op.NEXT | Op.WEAK_NEXT), (p,)):
                 rest = p if low == 1 else Formula(Op.NEXT, (p,), "", _steps(low - 1))
                 if f.op is Op.NEXT:
                     return self._next(rest)

@@ -25,8 +25,8 @@ class DFA:
     """A complete DFA whose edges are one shared decision diagram.
 
     A *reference* ``r >= 0`` is the decision node ``r``: it tests ``atoms[var[r]]`` and goes on to
-    ``low[r]`` where that is false and ``high[r]`` where it is true. A reference ``r < 0`` is a leaf,
-    the next state ``~r``. Along every path ``var`` increases, and a node's children come before it.
+    ``low[r]`` where that is false and ``high[r]`` where it is true. A reference ``r < 0`` is the
+    leaf ``~r``, the next state. Along every path ``var`` increases; children come before parents.
 
     Attributes:
         atoms: The propositions that letters assign.

@@ -10,11 +10,16 @@ class Edges(Protocol):
     """What the search reads of a DFA: its roots and the nodes of its decision diagram."""
 
     @property
-    def roots(self) -> tuple[int, ...]: ...
+    def roots(self) -> tuple[int, ...]:
+        """Per state, a reference."""
+
     @property
-    def low(self) -> tuple[int, ...]: ...
+    def low(self) -> tuple[int, ...]:
+        """Per node, the reference where its atom is false."""
+
     @property
-    def high(self) -> tuple[int, ...]: ...
+    def high(self) -> tuple[int, ...]:
+        """Per node, the reference where its atom is true."""
 
 
 def distances(edges: Edges, targets: Sequence[bool]) -> list[int]:

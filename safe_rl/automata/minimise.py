@@ -55,9 +55,7 @@ def _number(keys: Sequence[object]) -> list[int]:
     return [seen.setdefault(key, len(seen)) for key in keys]
 
 
-def _reduce(
-    dfa: DFA, classes: Sequence[int]
-) -> tuple[list[int], list[int], list[int], list[int]]:
+def _reduce(dfa: DFA, classes: Sequence[int]) -> tuple[list[int], list[int], list[int], list[int]]:
     """Merge states into classes and reduce the diagram: its roots, and its nodes."""
     unique: dict[tuple[int, int, int], int] = {}
     value: list[int] = []

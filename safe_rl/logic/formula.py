@@ -59,9 +59,7 @@ FUTURE_OPS: Final = frozenset(
         Op.STRONG_RELEASE,
     }
 )
-BOUNDED_OPS: Final = frozenset(
-    {Op.NEXT, Op.WEAK_NEXT, Op.EVENTUALLY, Op.ALWAYS, Op.UNTIL}
-)
+BOUNDED_OPS: Final = frozenset({Op.NEXT, Op.WEAK_NEXT, Op.EVENTUALLY, Op.ALWAYS, Op.UNTIL})
 """Operators that take an interval: ``F[a,b]``, ``G[a,b]``, ``U[a,b]``, ``X[k]``, ``WX[k]``."""
 
 Bounds = tuple[int, int | None]

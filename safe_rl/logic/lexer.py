@@ -18,14 +18,14 @@ from safe_rl.logic.grammar import (
     BINARY,
     IDENTIFIER,
     LOOKALIKES,
+    PRECEDENCE,
     RUN_TOGETHER,
     SYMBOLS,
     UNARY,
     WORDS,
 )
 
-_CONSTANTS = frozenset({Op.TRUE, Op.FALSE, Op.LAST})
-_SYMBOLS_LONGEST_FIRST = sorted(SYMBOLS, key=len, reverse=True)
+_SYMBOL = re.compile("|".join(map(re.escape, sorted(SYMBOLS, key=len, reverse=True))))
 _SPACE = re.compile(r"\s*")
 _QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"|\'((?:[^\'\\]|\\.)*)\'')
 _INTERVAL = re.compile(
@@ -36,13 +36,8 @@ _STRONG = re.compile(r"\[\s*!\s*\]")
 _ARGUMENTS = re.compile(r"\s*\(([^()]*)\)")
 _ARGUMENT = re.compile(r"[A-Za-z0-9_.\-]+$")
 _TYPES = {
-    Op.AND: "AND",
-    Op.OR: "OR",
-    Op.XOR: "XOR",
-    Op.IMPLIES: "IMPLIES",
-    Op.IFF: "IFF",
-    **dict.fromkeys(_CONSTANTS, "CONSTANT"),
-    **dict.fromkeys(BINARY.values(), "UNTIL"),
+    **{op: "UNARY" if PRECEDENCE[op] == PRECEDENCE[Op.NOT] else "BINARY" for op in PRECEDENCE},
+    **dict.fromkeys((Op.TRUE, Op.FALSE, Op.LAST), "CONSTANT"),
 }
 
 
@@ -103,10 +98,12 @@ def _at(text: str, start: int, propositions: Collection[str]) -> Iterator[Lexeme
     if word is not None:
         yield from _word(text, start, word.group(), propositions)
         return
-    for symbol in _SYMBOLS_LONGEST_FIRST:
-        if text.startswith(symbol, start):
-            yield _operator(text, SYMBOLS[symbol], start, start + len(symbol))
-            return
+    symbol = _SYMBOL.match(text, start)
+    if symbol is not None:
+        yield _operator(text, SYMBOLS[symbol.group()], start, symbol.end())
+        return
+    if char == "[":
+        raise syntax_error(text, start, "an interval stands behind an operator: F[a,b], U[a,b] …")
     for foreign, ours in sorted(LOOKALIKES.items(), key=lambda item: -len(item[0])):
         if text.startswith(foreign, start):
             raise syntax_error(text, start, f"unknown operator {foreign!r}; did you mean {ours!r}?")
@@ -175,7 +172,8 @@ def _atom(text: str, start: int, word: str, end: int) -> Lexeme:
                 text,
                 opening,
                 f"the arguments of {word!r} must be names or numbers separated by commas, "
-                f"but one is {argument!r}; if {word!r} is no call, an operator is missing before '('",
+                f"but one is {argument!r}; if {word!r} is no call, "
+                "an operator is missing before '('",
             )
     return Lexeme("ATOM", Op.ATOM, f"{word}({','.join(arguments)})", None, start, call.end())
 
@@ -190,7 +188,7 @@ def _operator(text: str, op: Op, start: int, end: int) -> Lexeme:
             bounds, end = _interval(text, op, opening)
         else:
             raise syntax_error(text, opening, f"operator {op} takes no interval")
-    return Lexeme(_TYPES.get(op, "UNARY"), op, str(op), bounds, start, end)
+    return Lexeme(_TYPES[op], op, str(op), bounds, start, end)
 
 
 def _interval(text: str, op: Op, opening: int) -> tuple[Bounds | None, int]:

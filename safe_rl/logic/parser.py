@@ -11,19 +11,15 @@ from lark.lexer import Lexer
 
 from safe_rl.errors import FormulaSyntaxError, UnknownPropositionError, near
 from safe_rl.logic.formula import Formula, atom
+from safe_rl.logic.grammar import PRECEDENCE, RIGHT_ASSOCIATIVE
 from safe_rl.logic.lexer import Lexeme, lexemes, syntax_error
 
 _GRAMMAR = """
-?start: iff
-?iff: implies | iff IFF implies -> binary
-?implies: disjunction | disjunction IMPLIES implies -> binary
-?disjunction: exclusive | disjunction OR exclusive -> binary
-?exclusive: conjunction | exclusive XOR conjunction -> binary
-?conjunction: until | conjunction AND until -> binary
-?until: unary | unary UNTIL until -> binary
-?unary: primary | UNARY unary -> prefix
-?primary: CONSTANT -> constant | ATOM -> proposition | LPAR iff RPAR -> group
-%declare IFF IMPLIES OR XOR AND UNTIL UNARY CONSTANT ATOM LPAR RPAR
+?start: expression
+expression: operand (BINARY operand)*
+?operand: primary | UNARY operand -> prefix
+?primary: CONSTANT -> constant | ATOM -> proposition | LPAR expression RPAR -> group
+%declare BINARY UNARY CONSTANT ATOM LPAR RPAR
 """
 
 
@@ -44,9 +40,30 @@ class _Tokens(Lexer):
 class _Build(Transformer[Any, Formula]):
     """Builds formulas while the parser reduces, so that depth costs no recursion."""
 
-    def binary(self, children: list[Any]) -> Formula:
-        left, symbol, right = children
-        return Formula(symbol.op, (left, right), "", symbol.bounds)
+    def expression(self, children: list[Any]) -> Formula:
+        """Fold ``operand (operator operand)*`` by the one precedence table (shunting-yard)."""
+        if len(children) == 1:
+            return children[0]
+        operands: list[Formula] = [children[0]]
+        operators: list[Lexeme] = []
+
+        def fold() -> None:
+            symbol = operators.pop()
+            right = operands.pop()
+            operands[-1] = Formula(symbol.op, (operands[-1], right), "", symbol.bounds)
+
+        for symbol, operand in zip(children[1::2], children[2::2], strict=True):
+            level = PRECEDENCE[symbol.op]
+            while operators and (
+                PRECEDENCE[operators[-1].op] > level
+                or (PRECEDENCE[operators[-1].op] == level and level not in RIGHT_ASSOCIATIVE)
+            ):
+                fold()
+            operators.append(symbol)
+            operands.append(operand)
+        while operators:
+            fold()
+        return operands[0]
 
     def prefix(self, children: list[Any]) -> Formula:
         symbol, operand = children
@@ -85,7 +102,7 @@ def parse(text: str, propositions: Collection[str] | None = None) -> Formula:
         raise FormulaSyntaxError(f"a formula's text must be a str, not {type(text).__name__}")
     tokens = list(lexemes(text, propositions))
     try:
-        formula: Formula = _parser.parse(tokens)  # type: ignore[arg-type, assignment]
+        formula: Formula = _parser.parse(tokens)  # type: ignore[assignment]
     except UnexpectedToken as error:
         raise _explain(text, tokens, error) from None
     if propositions is not None:

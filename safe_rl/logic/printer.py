@@ -13,7 +13,16 @@ def to_text(formula: Formula) -> str:
     >>> to_text(parse("((a) && (b || c)) => G (d U e)"))
     'a & (b | c) -> G(d U e)'
     """
-    return _text(formula)
+    texts: dict[Formula, str] = {}
+    stack = [formula]
+    while stack:  # in post-order, since formulas may be nested deeper than the call stack
+        node = stack[-1]
+        waiting = [arg for arg in node.args if arg not in texts]
+        if waiting:
+            stack.extend(waiting)
+        else:
+            texts[stack.pop()] = _text(node, texts)
+    return texts[formula]
 
 
 def atom_text(name: str) -> str:
@@ -37,7 +46,8 @@ def _bounds(op: Op, bounds: Bounds | None) -> str:
     return f"[{low},{'' if high is None else high}]"
 
 
-def _text(f: Formula) -> str:
+def _text(f: Formula, texts: dict[Formula, str]) -> str:
+    """The text of one node, given those of its operands."""
     if f.op is Op.ATOM:
         return atom_text(f.name)
     if not f.args:
@@ -46,16 +56,15 @@ def _text(f: Formula) -> str:
     symbol = f"{f.op}{_bounds(f.op, f.bounds)}"
     if len(f.args) == 1:
         (arg,) = f.args
-        text = _text(arg)
+        text = texts[arg]
         if PRECEDENCE[arg.op] < mine:
             return f"{symbol}({text})"
         return symbol + text if f.op is Op.NOT else f"{symbol} {text}"
     left, right = f.args
-    left_text, right_text = _text(left), _text(right)
+    left_text, right_text = texts[left], texts[right]
     right_associative = mine in RIGHT_ASSOCIATIVE
     if PRECEDENCE[left.op] < mine or (PRECEDENCE[left.op] == mine and right_associative):
         left_text = f"({left_text})"
     if PRECEDENCE[right.op] < mine or (PRECEDENCE[right.op] == mine and not right_associative):
         right_text = f"({right_text})"
     return f"{left_text} {symbol} {right_text}"
-

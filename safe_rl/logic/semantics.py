@@ -88,15 +88,11 @@ def holds(formula: Formula | str, trace: Sequence[Letter], position: int = 0) ->
                     at(q, j) and all(at(p, k) for k in range(i, j)) for j in window(f.bounds, i)
                 )
             case Op.WEAK_UNTIL, (p, q):
-                return all(
-                    at(p, j) or any(at(q, k) for k in range(i, j + 1)) for j in range(i, n)
-                )
+                return all(at(p, j) or any(at(q, k) for k in range(i, j + 1)) for j in range(i, n))
             case Op.RELEASE, (p, q):
                 return all(at(q, j) or any(at(p, k) for k in range(i, j)) for j in range(i, n))
             case Op.STRONG_RELEASE, (p, q):
-                return any(
-                    at(p, j) and all(at(q, k) for k in range(i, j + 1)) for j in range(i, n)
-                )
+                return any(at(p, j) and all(at(q, k) for k in range(i, j + 1)) for j in range(i, n))
             case Op.YESTERDAY, (p,):
                 return 0 < i <= n - 1 and at(p, i - 1)
             case Op.ONCE, (p,):
