@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Literal
 
 from safe_rl.automata.dfa import DFA
@@ -420,14 +420,14 @@ class _Compiler:
         d = self._diagrams
         return self._remember(("S", p, q), lambda y: d.disjoin(q, d.conjoin(p, y)))[1]
 
-    def _remember(self, key: tuple[object, ...], now: object) -> tuple[int, int]:
+    def _remember(self, key: tuple[object, ...], now: Callable[[int], int]) -> tuple[int, int]:
         """A bit that holds ``now(bit)`` of the step before: the bit, and its function now."""
         bit = self._memory.get(key)
         if bit is None:
             bit = self._memory[key] = len(self._memory_update)
             self._memory_update.append(ZERO)
             variable = self._diagrams.variable(bit)
-            self._memory_update[bit] = now(variable)  # type: ignore[operator]
+            self._memory_update[bit] = now(variable)
         return self._diagrams.variable(bit), self._memory_update[bit]
 
 
