@@ -1,0 +1,34 @@
+"""Specifications: what is monitored, its trigger, its recovery, its limit, and where it is read.
+
+>>> from safe_rl.specs import load_specs
+>>> specs = load_specs("safemanip").bind({"graspable": ["mug_1"], "fixture": ["drawer_1"]})
+>>> len(specs), len(specs.instances)
+(20, 20)
+"""
+
+from safe_rl.specs.binding import Binding
+from safe_rl.specs.loading import Specs, library_names, library_text, load_specs
+from safe_rl.specs.maniguard import from_maniguard, read_maniguard
+from safe_rl.specs.propositions import PropositionInfo
+from safe_rl.specs.spec_set import Objects, SpecSet
+from safe_rl.specs.specification import Instance, Limit, Specification, default_trigger
+from safe_rl.specs.yaml_reader import parse_yaml, read_yaml
+
+__all__ = [
+    "Binding",
+    "Instance",
+    "Limit",
+    "Objects",
+    "PropositionInfo",
+    "SpecSet",
+    "Specification",
+    "Specs",
+    "default_trigger",
+    "from_maniguard",
+    "library_names",
+    "library_text",
+    "load_specs",
+    "parse_yaml",
+    "read_maniguard",
+    "read_yaml",
+]
