@@ -1,0 +1,63 @@
+"""Monitor states as plain data for checkpoints: numbers and NumPy arrays, never pickles."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from safe_rl.errors import CheckpointError
+from safe_rl.monitors.step import MonitorState
+from safe_rl.monitors.tables import MonitorTables
+
+
+def state_to_dict(tables: MonitorTables, state: MonitorState) -> dict[str, Any]:
+    """Return the state as NumPy arrays, with the fingerprint of the monitors it belongs to."""
+    return {
+        "fingerprint": tables.fingerprint,
+        "automaton": np.array(state.automaton, dtype=np.int32),
+        "open": np.array(state.open, dtype=np.int32),
+    }
+
+
+def state_from_dict(tables: MonitorTables, saved: Mapping[str, Any]) -> MonitorState:
+    """Return the state that :func:`state_to_dict` saved, in the tables' own namespace.
+
+    Raises:
+        CheckpointError: it was saved for other monitors, or it is damaged.
+    """
+    check_fingerprint(saved, tables.fingerprint)
+    xp = tables.xp
+    arrays = []
+    for key in ("automaton", "open"):
+        if key not in saved:
+            raise CheckpointError(f"the saved monitor state lacks {key!r}; it is damaged")
+        array = np.asarray(saved[key], dtype=np.int32)
+        if array.shape[-1:] != (tables.num_instances,):
+            raise CheckpointError(
+                f"the saved monitor state {key!r} has the shape {array.shape}, but the last axis "
+                f"must be {tables.num_instances} instances; it belongs to another run"
+            )
+        arrays.append(array)
+    automaton, is_open = arrays
+    if (automaton < 0).any() or (automaton >= np.array(tables.num_states)).any():
+        raise CheckpointError(
+            "the saved monitor state holds an automaton state that does not exist; it is damaged"
+        )
+    device = {} if tables.device is None else {"device": tables.device}
+    return MonitorState(xp.asarray(automaton, **device), xp.asarray(is_open, **device))
+
+
+def check_fingerprint(saved: Mapping[str, Any], expected: str) -> None:
+    """Raise unless ``saved`` belongs to monitors with the fingerprint ``expected``.
+
+    Raises:
+        CheckpointError: it does not.
+    """
+    found = saved.get("fingerprint")
+    if found != expected:
+        raise CheckpointError(
+            f"the saved monitor state belongs to other specifications or objects (fingerprint "
+            f"{found!r}, these have {expected!r}); load it with those it was saved with"
+        )
