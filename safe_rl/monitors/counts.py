@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-
 from safe_rl.monitors.events import EXPOSED, TRIGGERED, VIOLATED, Array, StepEvents, Verdict
 from safe_rl.monitors.tables import MonitorTables
 
@@ -54,12 +52,19 @@ def zero_counts(tables: MonitorTables, batch_shape: tuple[int, ...] = ()) -> Cou
     def zeros(dtype: Array) -> Array:
         return xp.zeros(shape, dtype=dtype, device=tables.device)
 
-    return CountArrays(*(zeros(xp.int32) for _ in range(4)), verdict=zeros(xp.int8))
+    return CountArrays(
+        N=zeros(xp.int32),
+        V=zeros(xp.int32),
+        U=zeros(xp.int32),
+        pending=zeros(xp.int32),
+        verdict=zeros(xp.int8),
+    )
 
 
 def add_events(tables: MonitorTables, counts: CountArrays, events: StepEvents) -> CountArrays:
     """Return the counts after one more step. Pure, and the same for NumPy, PyTorch and JAX.
 
+    >>> import numpy as np
     >>> from safe_rl.monitors import initial_state, make_tables, step
     >>> from safe_rl.specs import Specification
     >>> tables = make_tables([Specification("lid_first", "G(lifted -> lid_on)")])
@@ -114,7 +119,7 @@ def clear_counts(tables: MonitorTables, counts: CountArrays, where: Array) -> Co
 
 def to_counts(tables: MonitorTables, counts: CountArrays) -> dict[str, Counts]:
     """Return the counts of one episode (arrays ``[I]``) by instance id."""
-    columns = [np.asarray(array).tolist() for array in counts]
+    columns = [array.tolist() for array in counts]
     return {
         instance.id: Counts(n, v, u, p, Verdict(verdict))
         for instance, n, v, u, p, verdict in zip(tables.instances, *columns, strict=True)

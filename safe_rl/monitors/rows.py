@@ -107,8 +107,10 @@ def split_into_blocks(
         atoms: The bound atoms of each instance, in the order of its machine's atoms.
 
     Returns:
-        The blocks, each with the propositions that its key holds, in order.
+        The blocks (at least one, possibly empty), each with the propositions that its key holds.
     """
+    if not machines:
+        return [(block_of((), ()), [])]
     groups: list[list[int]] = []
     names: list[list[str]] = []
     states = 0

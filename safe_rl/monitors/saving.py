@@ -6,8 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from safe_rl.errors import CheckpointError
+from safe_rl.monitors.events import Array
 from safe_rl.monitors.step import MonitorState
 from safe_rl.monitors.tables import MonitorTables
 
@@ -16,8 +18,8 @@ def state_to_dict(tables: MonitorTables, state: MonitorState) -> dict[str, Any]:
     """Return the state as NumPy arrays, with the fingerprint of the monitors it belongs to."""
     return {
         "fingerprint": tables.fingerprint,
-        "automaton": np.array(state.automaton, dtype=np.int32),
-        "open": np.array(state.open, dtype=np.int32),
+        "automaton": _to_numpy(state.automaton),
+        "open": _to_numpy(state.open),
     }
 
 
@@ -47,6 +49,11 @@ def state_from_dict(tables: MonitorTables, saved: Mapping[str, Any]) -> MonitorS
         )
     device = {} if tables.device is None else {"device": tables.device}
     return MonitorState(xp.asarray(automaton, **device), xp.asarray(is_open, **device))
+
+
+def _to_numpy(array: Array) -> NDArray[np.int32]:
+    """Copy an int32 array of any library and device."""
+    return np.array(array.tolist(), dtype=np.int32).reshape(array.shape)
 
 
 def check_fingerprint(saved: Mapping[str, Any], expected: str) -> None:

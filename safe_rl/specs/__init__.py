@@ -1,9 +1,10 @@
 """Specifications: what is monitored, its trigger, its recovery, its limit, and where it is read.
 
 >>> from safe_rl.specs import load_specs
->>> specs = load_specs("safemanip").bind({"graspable": ["mug_1"], "fixture": ["drawer_1"]})
->>> len(specs), len(specs.instances)
-(20, 20)
+>>> specs = load_specs("safemanip")
+>>> grasp = specs.select(["grasp_remains_synced_until_dropped"]).bind({"graspable": ["mug_1"]})
+>>> grasp.instances[0].says
+'Once grasped, mug_1 must not slip in the gripper until it is let go.'
 """
 
 from safe_rl.specs.binding import Binding

@@ -173,11 +173,13 @@ def observed(events):
 
 
 def interpret(specs, trace, truncated):
-    """What the interpreter says: events of each step, of the end, and the counts."""
+    """The interpreters after a trace, with the events and open events of each step, and the end."""
     machines = [Interpreter(spec) for spec in specs]
-    steps = [[machine.consume(letter) for machine in machines] for letter in trace]
-    ends = [machine.end(truncated) for machine in machines]
-    return machines, steps, ends
+    steps, opens = [], []
+    for letter in trace:
+        steps.append([machine.consume(letter) for machine in machines])
+        opens.append(tuple(machine.open for machine in machines))
+    return machines, steps, opens, [machine.end(truncated) for machine in machines]
 
 
 def check_end(events, pending, ends):
@@ -193,24 +195,19 @@ def check_counts(summary, machines, ends):
         assert counts.verdict == (Verdict.VIOLATED if machine.V else verdict)
 
 
-QUICK = settings(
-    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow]
-)
+QUICK = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 @QUICK
 @given(specs=spec_sets(), trace=TRACES, truncated=st.booleans(), as_mapping=st.booleans())
 def test_plain_monitor_is_the_interpreter(specs, trace, truncated, as_mapping):
-    machines, steps, ends = interpret(specs, trace, truncated)
+    machines, steps, opens, ends = interpret(specs, trace, truncated)
     monitor = Monitor(specs)
     for position, letter in enumerate(trace):
         given_letter = {name: name in letter for name in NAMES} if as_mapping else letter
         events = monitor.step(given_letter) if position else monitor.reset(given_letter)
         assert observed(events) == [event[:5] for event in steps[position]]
-        last_step = interpret(specs, trace[: position + 1], True)[0]  # a cut here: open is pending
-        assert monitor.open == tuple(
-            e[1] for e in interpret(specs, trace[: position + 1], True)[2]
-        ), last_step
+        assert monitor.open == opens[position]
     check_end(monitor.finish(truncated), [c.pending for c in monitor.summary().values()], ends)
     check_counts(monitor.summary(), machines, ends)
 
@@ -247,7 +244,7 @@ def array_episode(xp, specs, trace, truncated, dense_atoms=12, advance=step):
 )
 def test_numpy_step_is_the_interpreter(specs, trace, truncated, dense_atoms):
     """``dense_atoms`` sends some or all of the specifications through decision diagrams."""
-    machines, steps, ends = interpret(specs, trace, truncated)
+    machines, steps, _, ends = interpret(specs, trace, truncated)
     seen, end, pending, summary = array_episode(np, specs, trace, truncated, dense_atoms)
     assert seen == steps
     check_end(end, pending, ends)
@@ -260,7 +257,7 @@ def test_numpy_step_is_the_interpreter(specs, trace, truncated, dense_atoms):
 )
 def test_torch_step_is_the_interpreter(specs, trace, truncated, dense_atoms):
     torch = pytest.importorskip("torch")
-    machines, steps, ends = interpret(specs, trace, truncated)
+    machines, steps, _, ends = interpret(specs, trace, truncated)
     seen, end, pending, summary = array_episode(torch, specs, trace, truncated, dense_atoms)
     assert seen == steps
     check_end(end, pending, ends)
@@ -273,7 +270,7 @@ def test_torch_step_is_the_interpreter(specs, trace, truncated, dense_atoms):
 )
 def test_jax_step_is_the_interpreter(specs, trace, truncated, dense_atoms):
     jnp = pytest.importorskip("jax.numpy")
-    machines, steps, ends = interpret(specs, trace, truncated)
+    machines, steps, _, ends = interpret(specs, trace, truncated)
     seen, end, pending, summary = array_episode(jnp, specs, trace, truncated, dense_atoms)
     assert seen == steps
     check_end(end, pending, ends)

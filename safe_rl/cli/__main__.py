@@ -1,0 +1,5 @@
+"""``python -m safe_rl.cli`` is the command ``safe-rl``."""
+
+from safe_rl.cli.main import main
+
+main()

@@ -1,0 +1,196 @@
+"""The ``safe-rl`` command line.
+
+Commands import what they need when they run, so that ``safe-rl --help`` stays quick and the core
+commands work without torch or a simulator.
+"""
+
+from __future__ import annotations
+
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from safe_rl import __version__
+from safe_rl.cli.messages import clear_errors
+
+app = typer.Typer(
+    name="safe-rl",
+    help="Temporal-logic safety specifications that train, check and score policies.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+)
+specs_app = typer.Typer(no_args_is_help=True, help="Look at the specifications that are shipped.")
+app.add_typer(specs_app, name="specs")
+
+_PASS_THROUGH = {
+    "allow_extra_args": True,
+    "ignore_unknown_options": True,
+    "help_option_names": [],  # Hydra's own --help shows the configuration
+}
+
+
+class ExportFormat(StrEnum):
+    """How ``safe-rl compile`` writes an automaton."""
+
+    TABLE = "table"
+    DOT = "dot"
+    HOA = "hoa"
+    JSON = "json"
+
+
+class SemanticsChoice(StrEnum):
+    """How a formula is read over finite traces."""
+
+    FINITE = "finite"
+    BAD_PREFIX = "bad_prefix"
+
+
+def _show_version(value: bool) -> None:
+    if value:
+        typer.echo(f"safe-rl {__version__}")
+        raise typer.Exit()
+
+
+@app.callback()
+def root(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version."),
+    ] = False,
+) -> None:
+    """Temporal-logic safety specifications that train, check and score policies."""
+
+
+@app.command("compile")
+def compile_command(
+    formula: Annotated[str, typer.Argument(help='An LTLf formula, such as "G(a -> X b)".')],
+    form: Annotated[
+        ExportFormat, typer.Option("--format", "-f", help="How to write the automaton.")
+    ] = ExportFormat.TABLE,
+    semantics: Annotated[
+        SemanticsChoice,
+        typer.Option(help="bad_prefix reads U as W and reports only finite bad prefixes."),
+    ] = SemanticsChoice.FINITE,
+    max_states: Annotated[int, typer.Option(min=1, help="Give up beyond this many states.")] = 5000,
+    time_limit: Annotated[float, typer.Option(min=0.0, help="Give up after these seconds.")] = 60.0,
+) -> None:
+    """Compile a formula to its minimal automaton and show it."""
+    from safe_rl.cli.compiling import show_automaton
+
+    with clear_errors():
+        show_automaton(formula, form.value, semantics.value, max_states, time_limit)
+
+
+@app.command("check")
+def check_command(
+    specs: Annotated[
+        str, typer.Argument(help="A file of specifications, or the name of a shipped set.")
+    ],
+    trace: Annotated[
+        Path, typer.Argument(help="JSON lines: one object of name: true/false per step.")
+    ],
+    truncated: Annotated[
+        bool,
+        typer.Option(
+            "--truncated",
+            help="The trace was cut off: what is still open is pending, not violated.",
+        ),
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+    objects: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--objects",
+            metavar="PROPERTY=NAME,NAME",
+            help="Objects that carry a property, for specifications with forall; repeatable.",
+        ),
+    ] = None,
+    infer_objects: Annotated[
+        bool,
+        typer.Option(
+            "--infer-objects", help="Take the objects from names such as grasped(mug_1) in TRACE."
+        ),
+    ] = False,
+) -> None:
+    """Check a recorded trace. Exit status: 0 no violation, 1 violated, 2 bad input."""
+    from safe_rl.cli.checking import check
+
+    with clear_errors():
+        violated = check(
+            specs,
+            trace,
+            truncated=truncated,
+            as_json=as_json,
+            objects=objects or [],
+            infer_objects=infer_objects,
+        )
+    raise typer.Exit(1 if violated else 0)
+
+
+@specs_app.command("list")
+def specs_list() -> None:
+    """List the sets of specifications that are shipped."""
+    from safe_rl.cli.showing import list_sets
+
+    with clear_errors():
+        list_sets()
+
+
+@specs_app.command("show")
+def specs_show(
+    name: Annotated[str, typer.Argument(help="A shipped set, or a file of specifications.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+) -> None:
+    """Show each specification of a set: formula, trigger, recovery, limit and words."""
+    from safe_rl.cli.showing import show_set
+
+    with clear_errors():
+        show_set(name, as_json)
+
+
+@app.command("train", context_settings=_PASS_THROUGH)
+def train_command(context: typer.Context) -> None:
+    """Train a policy: the same Hydra program as train.py, overrides passed through."""
+    with clear_errors():
+        from safe_rl.cli.train import main as train
+
+        sys.argv = ["safe-rl train", *context.args]
+        train()
+
+
+@app.command("eval", context_settings=_PASS_THROUGH)
+def eval_command(context: typer.Context) -> None:
+    """Evaluate a policy: the same Hydra program as eval.py, overrides passed through."""
+    with clear_errors():
+        from safe_rl.cli.evaluate import main as evaluate
+
+        sys.argv = ["safe-rl eval", *context.args]
+        evaluate()
+
+
+@app.command("demo")
+def demo_command(
+    output: Annotated[
+        Path, typer.Option(help="Folder of the runs, the report and the figures.")
+    ] = Path("outputs/demo"),
+    seed: Annotated[int, typer.Option(min=0, help="Of everything.")] = 0,
+    timesteps: Annotated[
+        int | None, typer.Option(min=1, help="Environment steps per policy.")
+    ] = None,
+    episodes: Annotated[int, typer.Option(min=2, help="Sampled episodes per policy.")] = 4000,
+) -> None:
+    """Train with and without limits on KitchenGrid, beside the exact optimum (minutes)."""
+    with clear_errors():
+        from safe_rl.cli.demo import main as demo
+
+        demo(output, seed=seed, timesteps=timesteps, episodes=episodes)
+
+
+def main() -> None:
+    """Run the command line (the ``safe-rl`` script)."""
+    app()

@@ -1,0 +1,275 @@
+"""One evaluation: rollouts through the monitors, tables on screen, report and figures on disk."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from safe_rl.cli.building import build_product, build_specs
+from safe_rl.cli.policies import (
+    CheckpointPolicy,
+    ScriptedPolicyAdapter,
+    find_checkpoint,
+    load_model,
+)
+from safe_rl.cli.settings import EnvSettings, EvalSettings, SpecsSettings, load_settings
+from safe_rl.cli.training import SETTINGS_FILE
+from safe_rl.errors import ConfigurationError
+from safe_rl.evaluation.curves import (
+    METRICS_FILE,
+    constraint_panels,
+    learning_curve_figure,
+    read_run,
+)
+from safe_rl.evaluation.explanations import explain_violations
+from safe_rl.evaluation.figures import per_trigger_figure, timeline_figure
+from safe_rl.evaluation.metrics import score
+from safe_rl.evaluation.report import PolicyReport, write_json, write_report
+from safe_rl.evaluation.rollouts import Policy, RandomPolicy, Recording, Rollouts, roll_out
+from safe_rl.evaluation.tables import constraint_table, outcome_table, specification_table
+from safe_rl.evaluation.timeline import replay
+from safe_rl.wrappers import VectorProductMDP
+
+
+def screen() -> Console:
+    """Return a console as wide as the terminal, or wide enough for the tables in a file."""
+    console = Console()
+    return console if console.is_terminal else Console(width=150)
+
+
+def evaluate(settings: EvalSettings, check_env: Callable[[EnvSettings], None]) -> PolicyReport:
+    """Evaluate a policy and write its report.
+
+    Args:
+        settings: everything; see :class:`EvalSettings`.
+        check_env: refuses an environment that may not be built.
+
+    Raises:
+        ConfigurationError: settings that contradict each other.
+        CheckpointError: a checkpoint is missing or damaged.
+    """
+    torch.set_num_threads(settings.threads)
+    kind = settings.policy or ("checkpoint" if settings.checkpoint is not None else None)
+    if kind is None:
+        raise ConfigurationError(
+            "there is nothing to evaluate: give checkpoint=RUN_DIR, or env=... with "
+            "policy=scripted or policy=random"
+        )
+    if kind == "checkpoint" and settings.checkpoint is None:
+        raise ConfigurationError("policy=checkpoint needs checkpoint=RUN_DIR")
+    env, specs_settings = _of_the_run(settings)
+    check_env(env)
+    rollout = settings.eval
+    specs = build_specs(specs_settings)
+    count = min(rollout.num_envs or env.num_envs, rollout.episodes)
+    product = build_product(
+        env, specs_settings, specs, num_envs=count, kwargs=_recording(env, settings)
+    )
+    console = screen()
+    try:
+        policy = _policy(kind, settings, product)
+        name = kind if kind != "scripted" else f"scripted ({settings.manner})"
+        rollouts = _roll_out(product, policy, settings, name)
+    finally:
+        product.close()
+    scores = score(
+        rollouts.records,
+        product.constraints,
+        resamples=rollout.resamples,
+        confidence=rollout.confidence,
+        seed=settings.seed,
+    )
+    report = PolicyReport(
+        name, scores, _described(kind, settings, env, specs_settings), _notes(rollouts)
+    )
+    console.print(outcome_table([report]))
+    console.print(specification_table(report))
+    if report.scores.constraints:
+        console.print(constraint_table(report))
+    for note in report.notes:
+        console.print(f"note: {note}", soft_wrap=True, highlight=False)
+    folder = Path(settings.output)
+    paths = [*write_report(folder, [report])]
+    rollouts.records.save(folder / "episodes.npz")
+    paths.append(folder / "episodes.npz")
+    paths += _figures(report, rollouts, product, folder, env, settings)
+    for path in paths:
+        console.print(f"wrote {path}", soft_wrap=True, highlight=False)
+    return report
+
+
+def _of_the_run(settings: EvalSettings) -> tuple[EnvSettings, SpecsSettings]:
+    """Return environment and specifications: those that were given, else those of the run."""
+    env, specs = settings.env, settings.specs
+    if env is None or specs is None:
+        if settings.checkpoint is None:
+            missing = "env" if env is None else "specs"
+            raise ConfigurationError(
+                f"without a checkpoint, {missing}= has to be given, such as "
+                "env=robosuite/stack specs=robosuite"
+            )
+        run = load_settings(_run_folder(settings.checkpoint) / SETTINGS_FILE)
+        env, specs = env or run.env, specs or run.specs
+    return env, specs
+
+
+def _run_folder(checkpoint: str) -> Path:
+    path = Path(checkpoint)
+    if not path.exists():
+        raise ConfigurationError(
+            f"checkpoint={checkpoint}: no such file or folder; give the folder of a run, as "
+            "train.py prints it at the end"
+        )
+    return path.parent.parent if path.is_file() else path
+
+
+def _recording(env: EnvSettings, settings: EvalSettings) -> dict[str, Any]:
+    """Ask the environments that can for a record of every frame, to explain violations with."""
+    wanted = settings.eval.frames and settings.eval.timelines > 0
+    return {"record": True} if wanted and env.id.startswith("safe_rl/Robosuite") else {}
+
+
+def _policy(kind: str, settings: EvalSettings, product: VectorProductMDP) -> Policy:
+    if kind == "random":
+        return RandomPolicy(product, settings.seed)
+    if kind == "scripted":
+        return ScriptedPolicyAdapter(product, settings.manner)
+    assert settings.checkpoint is not None
+    model = load_model(
+        settings.checkpoint,
+        averaged=settings.eval.averaged.lower(),
+        device=settings.device,
+        seed=settings.seed,
+    )
+    return CheckpointPolicy(model, product, settings.eval.deterministic)
+
+
+def _roll_out(
+    product: VectorProductMDP, policy: Policy, settings: EvalSettings, name: str
+) -> Rollouts:
+    episodes = settings.eval.episodes
+    columns = (TextColumn(name), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    bar = Progress(*columns, console=Console(file=sys.stderr), disable=not sys.stderr.isatty())
+    with bar:
+        task = bar.add_task("episodes", total=episodes)
+        return roll_out(
+            product,
+            policy,
+            episodes,
+            seed=settings.seed,
+            keep_letters=settings.eval.timelines,
+            on_episode=lambda done: bar.update(task, completed=done),
+        )
+
+
+def _described(
+    kind: str, settings: EvalSettings, env: EnvSettings, specs: SpecsSettings
+) -> dict[str, Any]:
+    described: dict[str, Any] = {
+        "env": env.name,
+        "env_id": env.id,
+        "env_kwargs": env.kwargs,
+        "specs": specs.name,
+        "policy": kind,
+        "episodes": settings.eval.episodes,
+        "seed": settings.seed,
+        "resamples": settings.eval.resamples,
+        "confidence": settings.eval.confidence,
+    }
+    if kind == "checkpoint":
+        assert settings.checkpoint is not None
+        described["checkpoint"] = str(find_checkpoint(settings.checkpoint))
+        described["deterministic"] = settings.eval.deterministic
+        described["averaged"] = settings.eval.averaged
+    if kind == "scripted":
+        described["manner"] = settings.manner
+    return described
+
+
+def _notes(rollouts: Rollouts) -> tuple[str, ...]:
+    records = rollouts.records
+    notes = []
+    if records.success is None:
+        notes.append("the environment reports no success, so success and SSR are not known")
+    if records.engaged is None:
+        notes.append(
+            "the environment does not report contact, so every violation is charged, and the rates "
+            "that need engagement are not known"
+        )
+    idle = [
+        name
+        for name, count in zip(
+            records.columns.ids,
+            records.columns.per_specification(records.triggered).sum(axis=0),
+            strict=True,
+        )
+        if count == 0
+    ]
+    if idle:
+        notes.append(f"never triggered, hence not tested: {', '.join(idle)}")
+    return tuple(notes)
+
+
+def _figures(
+    report: PolicyReport,
+    rollouts: Rollouts,
+    product: VectorProductMDP,
+    folder: Path,
+    env: EnvSettings,
+    settings: EvalSettings,
+) -> list[Path]:
+    paths = [per_trigger_figure([report], folder / "per_trigger.png")]
+    for number, recording in enumerate(rollouts.recordings, start=1):
+        paths += _episode(number, recording, product, folder, env, report.name)
+    if settings.checkpoint is not None:
+        run = _run_folder(settings.checkpoint)
+        if (run / METRICS_FILE).is_file():
+            curve = read_run(run, report.settings["env"])
+            if curve.steps.size:
+                bounds = {c.id: (c.kind, c.threshold) for c in product.constraints}
+                paths.append(
+                    learning_curve_figure(
+                        [curve],
+                        constraint_panels([curve], bounds),
+                        folder / "learning_curves.png",
+                        title=f"training of {run}",
+                    )
+                )
+    return paths
+
+
+def _episode(
+    number: int,
+    recording: Recording,
+    product: VectorProductMDP,
+    folder: Path,
+    env: EnvSettings,
+    name: str,
+) -> list[Path]:
+    names = product.specs.propositions
+    letters = [dict(zip(names, map(bool, row), strict=True)) for row in recording.letters]
+    timeline = replay(product.specs, letters, truncated=recording.truncated)
+    title = f"{name} on {env.name}, episode {recording.episode}"
+    paths = [
+        timeline_figure(
+            timeline,
+            folder / f"timeline_{number}.png",
+            title=title,
+            seconds_per_step=env.seconds_per_step,
+        ),
+        write_json(
+            folder / f"timeline_{number}.json",
+            {"episode": recording.episode, **timeline.to_json()},
+        ),
+    ]
+    if timeline.violations:
+        path = folder / f"violations_{number}.txt"
+        path.write_text(explain_violations(timeline, recording.frames, title), encoding="utf-8")
+        paths.append(path)
+    return paths

@@ -1,0 +1,33 @@
+"""Environments that bring their own propositions; importing this package registers their ids."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gymnasium.envs.registration import register, registry
+
+# Entry points are text, so that nothing heavy is imported before an environment is made.
+_ENVIRONMENTS: dict[str, dict[str, Any]] = {
+    "safe_rl/KitchenGrid-v0": {
+        "entry_point": "safe_rl.envs.kitchen_grid:KitchenGridEnv",
+        "vector_entry_point": "safe_rl.envs.kitchen_grid:KitchenGridVector",
+    },
+    "safe_rl/RobosuiteLift-v0": {
+        "entry_point": "safe_rl.envs.robosuite:RobosuiteEnv",
+        "kwargs": {"task": "Lift"},
+    },
+    "safe_rl/RobosuiteStack-v0": {
+        "entry_point": "safe_rl.envs.robosuite:RobosuiteEnv",
+        "kwargs": {"task": "Stack"},
+    },
+}
+
+
+def register_environments() -> None:
+    """Register the ids with Gymnasium, once."""
+    for name, entry in _ENVIRONMENTS.items():
+        if name not in registry:
+            register(name, **entry)
+
+
+register_environments()

@@ -1,0 +1,350 @@
+"""A Gymnasium environment around robosuite that brings its own propositions.
+
+It is not robosuite's ``GymWrapper``: a seed given to ``reset`` decides the episode, reaching the
+horizon truncates and never terminates, contacts are gathered over all 25 physics substeps of a
+control step, and the whole state can be saved and restored exactly.
+"""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from dataclasses import dataclass
+from typing import Any
+
+import gymnasium
+import numpy as np
+
+from safe_rl.envs.robosuite import simulator, snapshot
+from safe_rl.envs.robosuite.observation import StateReader
+from safe_rl.envs.robosuite.offscreen import OffscreenCamera
+from safe_rl.envs.robosuite.tasks import find_task, scene_roles
+from safe_rl.errors import CheckpointError, ConfigurationError, ResetNeededError
+from safe_rl.grounding import (
+    AgeCounter,
+    ContactRules,
+    FrameRecord,
+    GroundingSettings,
+    Latch,
+    ManipulationGrounding,
+    MujocoScene,
+    SceneFrame,
+)
+
+
+@dataclass(frozen=True)
+class RobosuiteState:
+    """Everything that ``RobosuiteEnv.get_state`` saves."""
+
+    task: str
+    simulation: snapshot.SimulationState
+    generator: dict[str, Any] | None
+    grounding: tuple[Any, ...]
+    letter: dict[str, bool]
+    frame: SceneFrame
+    counters: tuple[int, bool, tuple[int, ...], tuple[int, ...], tuple[int, ...]]
+
+
+class RobosuiteEnv(gymnasium.Env[np.ndarray, np.ndarray]):
+    """robosuite's ``Lift`` or ``Stack`` with a Panda arm, 20 control steps per second, state only.
+
+    Observation: flat float32; the places are in ``layout`` (robot, then each object), followed by
+    the state of the grounding's devices (``device_features``) unless ``observe_devices`` is off.
+    Action: float32 in [-1, 1]^7, six for robosuite's OSC_POSE controller (up to 5 cm and 0.5 rad
+    per step) and one for the gripper (negative opens, positive closes). Reward: robosuite's shaped
+    reward, at most 1 per step.
+
+    ``info``: ``success`` (the goal has held for 10 steps in a row at some time of the episode),
+    ``engaged`` (any part of the arm has touched an object in this episode), and, with
+    ``record=True``, ``grounding`` (a ``FrameRecord``; see ``safe_rl.grounding.explain``).
+
+    >>> import gymnasium, safe_rl.envs  # doctest: +SKIP
+    >>> env = gymnasium.make("safe_rl/RobosuiteLift-v0")  # doctest: +SKIP
+    >>> observation, info = env.reset(seed=0)  # doctest: +SKIP
+    >>> env.unwrapped.propositions()["object_grasped(cube)"]  # doctest: +SKIP
+    False
+    """
+
+    metadata = {"render_modes": ["rgb_array"], "render_fps": 20}
+
+    def __init__(
+        self,
+        task: str = "Lift",
+        *,
+        horizon: int | None = None,
+        terminate_on_success: bool = False,
+        success_steps: int = 10,
+        settings: GroundingSettings | None = None,
+        observe_devices: bool = True,
+        record: bool = False,
+        model_seed: int = 0,
+        render_mode: str | None = None,
+        camera: str = "frontview",
+        width: int = 256,
+        height: int = 256,
+    ) -> None:
+        """Build the simulation (about a second, and 15 s of compilation on a machine's first step).
+
+        Args:
+            task: ``"Lift"`` or ``"Stack"``.
+            horizon: steps until truncation; default: the task's own.
+            terminate_on_success: end the episode as terminated once ``success``.
+            success_steps: steps in a row for which the goal must hold to be a success.
+            settings: constants of the grounding.
+            observe_devices: append the device states to the observation.
+            record: put a ``FrameRecord`` into every info.
+            model_seed: decides what is drawn once per model (Lift's cube size), for all episodes.
+            render_mode: ``None`` or ``"rgb_array"``.
+            camera: camera that renders.
+            width: image width in pixels.
+            height: image height in pixels.
+
+        Raises:
+            ConfigurationError: for arguments out of range.
+            MissingDependencyError: if robosuite or MuJoCo is not installed.
+            GroundingError: if the model lacks a body or geom that the grounding needs.
+        """
+        self._task = find_task(task)
+        self.horizon = self._task.horizon if horizon is None else horizon
+        for name, value in (("horizon", self.horizon), ("success_steps", success_steps)):
+            if value < 1:
+                raise ConfigurationError(f"{name} must be at least 1, got {value}")
+        if render_mode not in (None, *self.metadata["render_modes"]):
+            raise ConfigurationError(f"render_mode must be None or 'rgb_array', got {render_mode!r}")
+        self.render_mode = render_mode
+        self.simulation = simulator.make_simulation(task, model_seed)
+        # robosuite would call its two dozen observables 25 times per step; ours is read once.
+        self.simulation._observables = {}
+        self._terminate = terminate_on_success
+        self._observe_devices, self._record = observe_devices, record
+        self._image = (camera, width, height)
+        self._camera: OffscreenCamera | None = None
+        mujoco = simulator.load().mujoco
+        self._substep = (mujoco.mj_step2, mujoco.mj_step1)
+        self._model = self.simulation.sim.model._model
+        self._data = self.simulation.sim.data._data
+        self._substeps = round(self.simulation.control_timestep / self.simulation.model_timestep)
+        settings = settings or GroundingSettings()
+        self._scene = MujocoScene(
+            self._model,
+            self._data,
+            scene_roles(self._task, self.simulation),
+            simulator.geom_distance(self._model, self._data),
+            settings,
+        )
+        self._task.allowed.check(self._scene.entities)
+        rules = ContactRules(self._task.allowed, self._scene.objects)
+        self._grounding = ManipulationGrounding(self._scene.objects, rules, settings)
+        self._goal_held, self._succeeded = AgeCounter(success_steps - 1), Latch()
+        self._engaged = Latch()
+        devices = self._grounding.feature_names if observe_devices else ()
+        self._reader = StateReader(self._task, self.simulation, devices)
+        size = self._reader.size + len(devices)
+        self.observation_space = gymnasium.spaces.Box(-np.inf, np.inf, (size,), np.float32)
+        self.action_space = gymnasium.spaces.Box(-1.0, 1.0, (7,), np.float32)
+        self._seeded = False
+        self._running = False
+        self._steps = 0
+        self._letter: dict[str, bool] = {}
+        self._frame: SceneFrame | None = None
+
+    # --- what monitors read ---------------------------------------------------------------------
+
+    @property
+    def objects(self) -> dict[str, list[str]]:
+        """Property to the objects that carry it, to bind ``forall`` specifications."""
+        return {"graspable": list(self._scene.objects)}
+
+    @property
+    def proposition_names(self) -> tuple[str, ...]:
+        """Names of all propositions."""
+        return (*self._grounding.proposition_names, "task_goal")
+
+    def propositions(self) -> dict[str, bool]:
+        """The letter of the state reached.
+
+        Raises:
+            ResetNeededError: before the first reset.
+        """
+        if self._frame is None:
+            raise ResetNeededError("propositions() was asked before the first reset()")
+        return dict(self._letter)
+
+    @property
+    def layout(self) -> dict[str, slice]:
+        """Name of each quantity to its place in the observation."""
+        return dict(self._reader.layout)
+
+    @property
+    def device_features(self) -> tuple[str, ...]:
+        """Names of the observation's last entries: the states of the grounding's devices."""
+        return self._reader.names
+
+    def frame_record(self) -> FrameRecord:
+        """The facts of the last control frame, for people: see ``safe_rl.grounding.explain``.
+
+        Raises:
+            ResetNeededError: before the first reset.
+        """
+        if self._frame is None:
+            raise ResetNeededError("frame_record() was asked before the first reset()")
+        frame = self._frame
+        return FrameRecord(
+            step=self._steps,
+            propositions=dict(self._letter),
+            contacts=tuple(sorted(contact.geoms for contact in frame.contacts)),
+            forbidden=tuple(contact.geoms for contact in self._grounding.forbidden),
+            heights={
+                name: facts.motion.position[2]
+                for name, facts in zip(self._scene.objects, frame.objects, strict=True)
+            },
+            aperture=sum(frame.finger_joints),
+        )
+
+    # --- Gymnasium ------------------------------------------------------------------------------
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[np.ndarray, dict[str, Any]]:
+        """Start an episode; a seed decides the placement of objects and the arm's posture."""
+        super().reset(seed=seed)
+        if seed is not None or not self._seeded:
+            # The generator is shared with the placement sampler, so it is set, not replaced.
+            state = self.np_random.bit_generator.state
+            self.simulation.rng.bit_generator.state = deepcopy(state)
+            self._seeded = True
+        self.simulation.reset()
+        self._steps, self._running = 0, True
+        self._scene.begin_frame()
+        self._scene.observe_contacts()
+        self._frame = self._scene.frame()
+        self._letter = self._grounding.reset(self._frame)
+        goal = bool(self.simulation._check_success())
+        self._letter["task_goal"] = goal
+        self._succeeded.reset(self._goal_held.reset(goal))
+        self._engaged.reset(any(facts.touched for facts in self._frame.objects))
+        return self._observation(), self._info()
+
+    def step(
+        self, action: np.ndarray
+    ) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
+        """Hold ``action`` for 50 ms.
+
+        Raises:
+            ResetNeededError: before the first reset and after the end of an episode.
+            ConfigurationError: for an action of another shape or that is not finite.
+        """
+        if not self._running:
+            raise ResetNeededError("step() needs reset() first: no episode is running")
+        action = np.asarray(action, dtype=np.float64)
+        if action.shape != (7,) or not np.isfinite(action).all():
+            raise ConfigurationError(f"an action is 7 finite numbers, got {action!r}")
+        self._simulate(action)
+        self._steps += 1
+        self._frame = self._scene.frame()
+        self._letter = self._grounding.step(self._frame)
+        goal = bool(self.simulation._check_success())
+        self._letter["task_goal"] = goal
+        success = self._succeeded.step(self._goal_held.step(goal))
+        self._engaged.step(any(facts.touched for facts in self._frame.objects))
+        reward = float(self.simulation.reward(action))
+        terminated = success and self._terminate
+        truncated = not terminated and self._steps >= self.horizon
+        self._running = not (terminated or truncated)
+        return self._observation(), reward, terminated, truncated, self._info()
+
+    def _simulate(self, action: np.ndarray) -> None:
+        """robosuite's control step, with a look at the contacts after every substep.
+
+        robosuite computes the derived quantities of a state at the start of the next substep. Here
+        they are computed at the end of this one: the same computations in the same order, and what
+        is read afterwards belongs to the state reached.
+        """
+        simulation, scene = self.simulation, self._scene
+        model, data = self._model, self._data
+        advance, derive = self._substep
+        simulation.timestep += 1
+        scene.begin_frame()
+        for substep in range(self._substeps):
+            simulation._pre_action(action, substep == 0)
+            advance(model, data)
+            derive(model, data)
+            scene.observe_contacts()
+        simulation.cur_time += simulation.control_timestep
+
+    def _observation(self) -> np.ndarray:
+        features = self._grounding.features if self._observe_devices else ()
+        return self._reader.read(self._data, features)
+
+    def _info(self) -> dict[str, Any]:
+        info: dict[str, Any] = {"success": self._succeeded.value, "engaged": self._engaged.value}
+        if self._record:
+            info["grounding"] = self.frame_record()
+        return info
+
+    def render(self) -> np.ndarray | None:
+        """The current image ``[height, width, 3]``, uint8, with ``render_mode="rgb_array"``."""
+        if self.render_mode is None:
+            gymnasium.logger.warn(
+                "render() does nothing without a render mode: "
+                'make the environment with render_mode="rgb_array"'
+            )
+            return None
+        if self._camera is None:
+            self._camera = OffscreenCamera(self._model, *self._image)
+        return self._camera.render(self._data)
+
+    def close(self) -> None:
+        """Free the renderer and the simulation."""
+        if self._camera is not None:
+            self._camera.close()
+            self._camera = None
+        self._running = False
+
+    # --- exact states ---------------------------------------------------------------------------
+
+    def get_state(self) -> RobosuiteState:
+        """Everything that decides what happens next: a restored state replays bit for bit.
+
+        Raises:
+            ResetNeededError: before the first reset.
+        """
+        if self._frame is None:
+            raise ResetNeededError("get_state() was asked before the first reset()")
+        return RobosuiteState(
+            task=self._task.name,
+            simulation=snapshot.save(self.simulation),
+            generator=deepcopy(self.np_random.bit_generator.state),
+            grounding=self._grounding.get_state(),
+            letter=dict(self._letter),
+            frame=self._frame,
+            counters=(
+                self._steps,
+                self._running,
+                self._goal_held.get_state(),
+                self._succeeded.get_state(),
+                self._engaged.get_state(),
+            ),
+        )
+
+    def set_state(self, state: RobosuiteState) -> None:
+        """Restore what ``get_state`` returned, here or in another environment of the same kind.
+
+        Raises:
+            CheckpointError: if the state belongs to another task.
+        """
+        if state.task != self._task.name:
+            raise CheckpointError(
+                f"the state was saved by task {state.task!r}, this environment is "
+                f"{self._task.name!r}"
+            )
+        if self._frame is None:
+            self.reset(seed=0)  # controllers exist only after a reset
+        snapshot.restore(self.simulation, state.simulation)
+        self.np_random.bit_generator.state = deepcopy(state.generator)
+        self._seeded = True
+        self._grounding.set_state(state.grounding)
+        self._letter, self._frame = dict(state.letter), state.frame
+        self._steps, self._running, held, succeeded, engaged = state.counters
+        self._goal_held.set_state(held)
+        self._succeeded.set_state(succeeded)
+        self._engaged.set_state(engaged)

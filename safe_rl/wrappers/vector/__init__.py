@@ -1,0 +1,1 @@
+"""Vector twins of the wrappers, under the same file names."""

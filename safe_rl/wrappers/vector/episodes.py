@@ -1,0 +1,164 @@
+"""Monitors, tallies and costs of many episodes at once, kept as arrays."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from safe_rl.errors import CheckpointError
+from safe_rl.monitors import (
+    MonitorState,
+    StepEvents,
+    finish,
+    initial_state,
+    make_tables,
+    restart,
+    state_from_dict,
+    state_to_dict,
+    step,
+)
+from safe_rl.specs import SpecSet
+from safe_rl.wrappers.constraints import CostKind, CostModel, EpisodeValues
+from safe_rl.wrappers.tally import (
+    Happened,
+    Tally,
+    add_final,
+    add_letter,
+    choose_tally,
+    empty_tally,
+    happened_since,
+    with_end,
+)
+
+Bools = NDArray[np.bool_]
+
+
+class Charge(NamedTuple):
+    """What one step costs: ``[num_envs]``, ``[num_envs, S]``, ``[num_envs, K]``, and its events."""
+
+    cost: NDArray[np.float64]
+    costs: NDArray[np.float64]
+    constraint_costs: NDArray[np.float64]
+    happened: Happened
+
+
+class VectorEpisodes:
+    """The present episode of each environment, from its first letter to its end.
+
+    The order of calls is ``begin`` (rows that reset), ``advance`` (a letter for every row), ``end``
+    (rows that ended) and ``charge``.
+
+    Attributes:
+        tables: The monitors' tables.
+        model: The costs.
+        state: State of every monitor, ``[num_envs, I]``.
+        tally: Events of the episode so far, ``[num_envs, I]``.
+    """
+
+    state: MonitorState
+    tally: Tally
+    _charged: Tally
+    _paid: EpisodeValues
+
+    def __init__(self, specs: SpecSet, num_envs: int, cost: CostKind) -> None:
+        """Build the monitors of ``specs`` for ``num_envs`` environments."""
+        self.tables = make_tables(specs)
+        self.model = CostModel.from_specs(specs, cost)
+        self._num_envs = num_envs
+        self._nothing = empty_tally(len(specs.instances), (num_envs,))
+        self._set(initial_state(self.tables, (num_envs,)), self._nothing, self._nothing)
+
+    def begin(self, rows: Bools) -> None:
+        """Forget the episodes of ``rows``; the next letter of each is the first of a new one."""
+        self.state = restart(self.tables, self.state, rows)
+        self.tally = choose_tally(rows, self._nothing, self.tally)
+        self._charged = choose_tally(rows, self._nothing, self._charged)
+        self._paid = EpisodeValues(*(np.where(rows[:, None], 0.0, paid) for paid in self._paid))
+
+    def advance(self, letters: Bools, rows: Bools | None = None) -> StepEvents:
+        """Let the monitors of ``rows`` (all, by default) consume ``letters`` (``[num_envs, P]``).
+
+        Returns:
+            The events ``[num_envs, I]``; those of other rows mean nothing.
+        """
+        state, events = step(self.tables, self.state, letters)
+        tally = add_letter(self.tally, self.state, events)
+        if rows is not None and not rows.all():
+            picked = rows[:, None]
+            state = MonitorState(
+                *(np.where(picked, new, old) for old, new in zip(self.state, state, strict=True))
+            )
+            tally = choose_tally(rows, tally, self.tally)
+        self.state, self.tally = state, tally
+        return events
+
+    def end(self, events: StepEvents, rows: Bools, terminated: Bools) -> StepEvents:
+        """Decide the episodes that end in ``rows``.
+
+        Args:
+            events: Events of their last letter.
+            rows: Which environments ended.
+            terminated: Which of them terminated; the others were truncated.
+
+        Returns:
+            The events with what the end decided put in.
+        """
+        where = np.flatnonzero(rows)
+        ended = MonitorState(self.state.automaton[where], self.state.open[where])
+        final, pending = finish(self.tables, ended, terminated[where])
+        counts = self.tally.counts.copy()
+        counts[:, where] = add_final(Tally(counts[:, where]), final, pending).counts
+        self.tally = Tally(counts)
+        codes = events.codes.copy()
+        codes[where] = with_end(StepEvents(codes[where]), final).codes
+        return StepEvents(codes)
+
+    def charge(self, rows: Bools) -> Charge:
+        """Return what has not been charged yet in ``rows``, and charge it.
+
+        Events of an episode's first letter are charged with its first step: no action has led to
+        them, but they belong to the episode's sum.
+        """
+        values = self.model.episode_values(self.tally)
+        costs = values.costs - self._paid.costs
+        signal = values.constraint_costs - self._paid.constraint_costs
+        happened = happened_since(self.tally, self._charged)
+        if rows.all():
+            self._paid, self._charged = values, self.tally
+        else:
+            picked = rows[:, None]
+            costs, signal = np.where(picked, costs, 0.0), np.where(picked, signal, 0.0)
+            happened = Happened(*(np.where(picked, field, 0) for field in happened))
+            self._paid = EpisodeValues(
+                *(np.where(picked, new, old) for old, new in zip(self._paid, values, strict=True))
+            )
+            self._charged = choose_tally(rows, self.tally, self._charged)
+        return Charge(costs @ self.model.weights, costs, signal, happened)
+
+    def get_state(self) -> dict[str, Any]:
+        """Return the monitors and tallies as plain arrays (copies)."""
+        return {
+            "monitors": state_to_dict(self.tables, self.state),
+            "tally": self.tally.counts.copy(),
+            "charged": self._charged.counts.copy(),
+        }
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        """Continue from what :meth:`get_state` returned.
+
+        Raises:
+            CheckpointError: it belongs to other specifications or another number of environments.
+        """
+        monitors = state_from_dict(self.tables, state["monitors"])
+        if monitors.automaton.shape != self.state.automaton.shape:
+            raise CheckpointError(
+                f"the state holds {len(monitors.automaton)} environments, but there are "
+                f"{self._num_envs}; use the number that was saved"
+            )
+        self._set(monitors, Tally(state["tally"].copy()), Tally(state["charged"].copy()))
+
+    def _set(self, state: MonitorState, tally: Tally, charged: Tally) -> None:
+        self.state, self.tally, self._charged = state, tally, charged
+        self._paid = self.model.episode_values(charged)

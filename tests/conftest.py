@@ -1,0 +1,34 @@
+"""What every test shares: one thread per process, no display, and honest skips for absent tools."""
+
+import importlib.util
+import os
+import shutil
+
+import pytest
+
+# Set before numpy, torch or MuJoCo start: the test processes share the machine's cores.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("MPLBACKEND", "Agg")
+os.environ.setdefault("JAX_PLATFORMS", "cpu")
+os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")
+
+MISSING_TOOLS = {
+    "mona": (
+        lambda: shutil.which("mona") is None or importlib.util.find_spec("ltlf2dfa") is None,
+        'MONA is not installed: sudo apt-get install mona, pip install "safe-rl-ltlf[mona]"',
+    ),
+    "robosuite": (
+        lambda: importlib.util.find_spec("robosuite") is None,
+        'robosuite is not installed: pip install "safe-rl-ltlf[robosuite]", '
+        "then pip install --no-deps robosuite==1.5.2",
+    ),
+}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Skip, with the way to install it, every test whose marker names a tool that is missing."""
+    for marker, (is_missing, reason) in MISSING_TOOLS.items():
+        marked = [item for item in items if item.get_closest_marker(marker)]
+        if marked and is_missing():
+            for item in marked:
+                item.add_marker(pytest.mark.skip(reason=reason))
