@@ -1,5 +1,6 @@
-"""Run every benchmark: ``python -m benchmarks [--quick]``."""
+"""Run every benchmark: ``python -m benchmarks [--quick] [--peer-python PYTHON]``."""
 
+import argparse
 import sys
 from collections.abc import Sequence
 
@@ -7,10 +8,15 @@ from benchmarks import compile, monitor_step, product_overhead
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run all benchmarks with the same options; each writes its own file."""
-    arguments = list(sys.argv[1:] if argv is None else argv)
-    for benchmark in (compile, monitor_step, product_overhead):
-        benchmark.main(arguments)
+    """Run all benchmarks; each writes its own file."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="shows that they run, says little")
+    parser.add_argument("--peer-python", default=sys.executable, help="interpreter with reelay")
+    given = parser.parse_args(argv)
+    shared = ["--quick"] if given.quick else []
+    compile.main(shared)
+    monitor_step.main([*shared, "--peer-python", given.peer_python])
+    product_overhead.main(shared)
     return 0
 
 

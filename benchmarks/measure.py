@@ -9,7 +9,7 @@ import platform
 import resource
 import statistics
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -104,13 +104,6 @@ def parser(name: str, description: str) -> argparse.ArgumentParser:
         "--quick", action="store_true", help="a few repeats: shows that it runs, says little"
     )
     return found
-
-
-def options(
-    arguments: argparse.ArgumentParser, argv: Sequence[str] | None
-) -> tuple[argparse.Namespace, list[str]]:
-    """Read the options; those of other benchmarks are passed over, so that all run from one line."""
-    return arguments.parse_known_args(argv)
 
 
 def save(name: str, results: dict[str, Any], output: Path | None, console: Console) -> Path:

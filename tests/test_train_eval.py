@@ -157,7 +157,7 @@ def test_wrong_settings_are_one_clear_error(overrides, words):
         (["algo.batch_size=1000000"], "batch_size"),
         (["algo.gamma=2"], "gamma"),
         (["env.id=NoSuch-v0", "env.vectorization=sync"], "NoSuch"),
-        (["env.kwargs={termination: 7}"], "termination"),
+        (["+env.kwargs.termination=7"], "termination"),
         (["resume=/nowhere"], "/nowhere"),
     ],
     ids=lambda value: str(value)[:40],
@@ -377,7 +377,6 @@ def test_a_checkpoint_under_other_specifications_is_refused(trained, tmp_path):
             f"checkpoint={trained}",
             "specs=kitchen",
             "specs.select=[glass_held_firmly]",
-            "specs.limits={}",
             f"output={tmp_path}",
         )
 

@@ -93,9 +93,7 @@ class Controller(ABC):
         self._start(num_constraints)
         return self.multipliers
 
-    def update(
-        self, values: ArrayLike, limits: ArrayLike, *, progress: float = 0.0
-    ) -> FloatArray:
+    def update(self, values: ArrayLike, limits: ArrayLike, *, progress: float = 0.0) -> FloatArray:
         """Take one step and return the new multipliers.
 
         Args:

@@ -122,6 +122,8 @@ class _Compiler:
         self._substituted: dict[int, int] = {ZERO: ZERO, ONE: ONE}
         # Obligation to its chain (the operands of the until) and its place there (the bound).
         self._deadline_of: dict[int, tuple[tuple[int, int], float]] = {}
+        self._chains: set[tuple[int, int]] = set()
+        self._chains_matter = False
         self._normal: dict[int, int] = {ZERO: ZERO, ONE: ONE}
 
     def run(self) -> DFA:
@@ -139,6 +141,7 @@ class _Compiler:
         self._edge_low: list[int] = []
         self._edge_high: list[int] = []
         self._edges: dict[tuple[int, ...], int] = {}
+        self._plain_edges: dict[int, int] = {}
         roots: list[int] = []
         for function, bits in self._queue:  # grows while it is read
             if not len(roots) & 63:
@@ -161,8 +164,31 @@ class _Compiler:
     def _successors(self, function: int, bits: int) -> int:
         """The edges that leave a state: a decision over the atoms with next states as leaves."""
         obliged = self._diagrams.high[function] if function > ONE else function
+        if not self._num_memory:
+            return self._plain_edge(self._substitute(obliged))
         parts = [self._substitute(obliged), *self._memory_update]
         return self._edge(tuple(self._recall(part, bits) for part in parts))
+
+    def _plain_edge(self, node: int) -> int:
+        """What :meth:`_edge` does where there is no memory."""
+        found = self._plain_edges.get(node)
+        if found is not None:
+            return found
+        d = self._diagrams
+        var = d.var[node]
+        if var >= self._end:
+            edge = ~self._state((self._normalise(node), 0))
+        else:
+            below, above = self._plain_edge(d.low[node]), self._plain_edge(d.high[node])
+            if below == above:
+                edge = below
+            else:
+                edge = len(self._edge_var)
+                self._edge_var.append(var)
+                self._edge_low.append(below)
+                self._edge_high.append(above)
+        self._plain_edges[node] = edge
+        return edge
 
     def _recall(self, node: int, bits: int) -> int:
         """Fill the memory bits in."""
@@ -233,6 +259,8 @@ class _Compiler:
         A test is dropped where the implications make it redundant, so that functions that differ
         only on assignments against them become one state.
         """
+        if not self._chains_matter:
+            return node
         found = self._normal.get(node)
         if found is None:
             d = self._diagrams
@@ -280,8 +308,15 @@ class _Compiler:
             chain = (self._function(through), self._function(now))
             bound = formula.bounds[1]
             place = math.inf if bound is None else bound
-            self._deadline_of[self._diagrams.var[node]] = (chain, place)
+            self._set_deadline(self._diagrams.var[node], chain, place)
         return node
+
+    def _set_deadline(self, var: int, chain: tuple[int, int], bound: float) -> None:
+        """Enter an obligation in its chain; nothing is implied before one has two of them."""
+        if var not in self._deadline_of:
+            self._chains_matter |= chain in self._chains
+            self._chains.add(chain)
+        self._deadline_of[var] = (chain, bound)
 
     def _variable(self, key: object, expansion: int | Formula) -> int:
         var = self._obligations.get(key)
@@ -318,7 +353,7 @@ class _Compiler:
         again = d.node(self._end, ZERO, self._variable(key, ZERO))
         result = d.disjoin(q, d.conjoin(p, again))
         self._expansion[self._obligations[key]] = result
-        self._deadline_of[self._obligations[key]] = (key, math.inf)
+        self._set_deadline(self._obligations[key], key, math.inf)
         return result
 
     def _function(self, formula: Formula) -> int:

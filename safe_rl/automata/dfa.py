@@ -40,8 +40,8 @@ class DFA:
 
     >>> from safe_rl.automata import compile_ltlf
     >>> dfa = compile_ltlf("a U b")
-    >>> [bool(d) for d in dfa.doomed], dfa.step(dfa.initial, {"b"}), dfa.is_safe(1)
-    ([False, False, True], 1, True)
+    >>> [bool(d) for d in dfa.doomed], dfa.step(dfa.initial, {"b"}), dfa.is_safe(2)
+    ([False, True, False], 2, True)
     """
 
     atoms: tuple[str, ...]

@@ -54,28 +54,52 @@ class Diagrams:
 
     def ite(self, f: int, g: int, h: int) -> int:
         """Return ``if f then g else h``."""
-        if f == ONE:
-            return g
-        if f == ZERO:
-            return h
+        if f <= ONE:
+            return g if f else h
         if g == h:
             return g
+        if g == f:
+            g = ONE
+        if h == f:
+            h = ZERO
         if g == ONE and h == ZERO:
             return f
         key = (f, g, h)
         found = self._ite.get(key)
         if found is None:
             var, low, high = self.var, self.low, self.high
-            top = var[f]
-            if var[g] < top:
-                top = var[g]
-            if var[h] < top:
-                top = var[h]
-            f0, f1 = (low[f], high[f]) if var[f] == top else (f, f)
-            g0, g1 = (low[g], high[g]) if var[g] == top else (g, g)
-            h0, h1 = (low[h], high[h]) if var[h] == top else (h, h)
-            found = self.node(top, self.ite(f0, g0, h0), self.ite(f1, g1, h1))
-            self._ite[key] = found
+            var_f, var_g, var_h = var[f], var[g], var[h]
+            top = var_f
+            if var_g < top:
+                top = var_g
+            if var_h < top:
+                top = var_h
+            if var_f == top:
+                f0, f1 = low[f], high[f]
+            else:
+                f0 = f1 = f
+            if var_g == top:
+                g0, g1 = low[g], high[g]
+            else:
+                g0 = g1 = g
+            if var_h == top:
+                h0, h1 = low[h], high[h]
+            else:
+                h0 = h1 = h
+            # The base cases are looked at here as well: they are most of the calls.
+            if f0 <= ONE:
+                below = g0 if f0 else h0
+            elif g0 == h0:
+                below = g0
+            else:
+                below = self.ite(f0, g0, h0)
+            if f1 <= ONE:
+                above = g1 if f1 else h1
+            elif g1 == h1:
+                above = g1
+            else:
+                above = self.ite(f1, g1, h1)
+            found = self._ite[key] = below if below == above else self.node(top, below, above)
         return found
 
     def negate(self, f: int) -> int:

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from safe_rl.automata.dfa import DFA
 from safe_rl.automata.guards import Guard, guards
-from safe_rl.errors import SafeRLError
+from safe_rl.errors import SpecificationError
 from safe_rl.logic import atom_text, parse
 
 _JSON_FORMAT: Final = "safe-rl-dfa"
@@ -17,10 +17,6 @@ _WIDE_LABEL: Final = 24
 """From how many characters on a label is broken between its disjuncts."""
 
 TABLE_HEADER: Final = ("state", "kind", "guard", "next")
-
-
-class AutomatonFormatError(SafeRLError, ValueError):
-    """A file or text does not hold an automaton in the format of :func:`to_json`."""
 
 
 def guard_text(guard: Guard, atoms: tuple[str, ...]) -> str:
@@ -181,7 +177,7 @@ def from_json(text: str) -> DFA:
     """Return the DFA that :func:`to_json` wrote.
 
     Raises:
-        AutomatonFormatError: the text is not such JSON, or its diagram is not one: a reference
+        SpecificationError: the text is not such JSON, or its diagram is not one: a reference
             leads nowhere, or atoms are tested out of order.
         FormulaSyntaxError: its formula does not parse.
 
@@ -193,13 +189,13 @@ def from_json(text: str) -> DFA:
     try:
         content = json.loads(text)
     except json.JSONDecodeError as error:
-        raise AutomatonFormatError(f"the automaton is not JSON: {error}") from None
+        raise SpecificationError(f"the automaton is not JSON: {error}") from None
     if not isinstance(content, dict) or content.get("format") != _JSON_FORMAT:
-        raise AutomatonFormatError(
+        raise SpecificationError(
             f"the JSON is not an automaton: it lacks format {_JSON_FORMAT!r}; write it with to_json"
         )
     if content.get("version") != _JSON_VERSION:
-        raise AutomatonFormatError(
+        raise SpecificationError(
             f"the automaton is of version {content.get('version')!r}; this release reads version "
             f"{_JSON_VERSION}"
         )
@@ -261,7 +257,7 @@ def _quoted(text: str) -> str:
 def _list_of(content: dict[str, Any], key: str, kind: type) -> list[Any]:
     values = content.get(key)
     if not isinstance(values, list) or any(type(value) is not kind for value in values):
-        raise AutomatonFormatError(
+        raise SpecificationError(
             f"the automaton's {key!r} must hold values of type {kind.__name__}, but is {values!r}"
         )
     return values
@@ -271,22 +267,22 @@ def _check(dfa: DFA) -> None:
     """Check what the class takes for granted of its fields."""
     states, nodes = dfa.num_states, len(dfa.var)
     if not states == len(dfa.accepting) or not nodes == len(dfa.low) == len(dfa.high):
-        raise AutomatonFormatError(
+        raise SpecificationError(
             f"the automaton's lists differ in length: {states} roots and {len(dfa.accepting)} "
             f"acceptances; {nodes} var, {len(dfa.low)} low and {len(dfa.high)} high"
         )
     if not 0 <= dfa.initial < states:
-        raise AutomatonFormatError(f"the initial state {dfa.initial} is not among {states} states")
+        raise SpecificationError(f"the initial state {dfa.initial} is not among {states} states")
     for node, (var, low, high) in enumerate(zip(dfa.var, dfa.low, dfa.high, strict=True)):
         if not 0 <= var < len(dfa.atoms):
-            raise AutomatonFormatError(f"node {node} tests atom {var} of {len(dfa.atoms)}")
+            raise SpecificationError(f"node {node} tests atom {var} of {len(dfa.atoms)}")
         for child in (low, high):
             if child >= node or ~child >= states:
-                raise AutomatonFormatError(
+                raise SpecificationError(
                     f"node {node} leads to {child}, which is neither an earlier node nor a state"
                 )
             if child >= 0 and dfa.var[child] <= var:
-                raise AutomatonFormatError(f"nodes {node} and {child} test atoms out of order")
+                raise SpecificationError(f"nodes {node} and {child} test atoms out of order")
     for state, root in enumerate(dfa.roots):
         if root >= nodes or ~root >= states:
-            raise AutomatonFormatError(f"state {state} leads to {root}: no such node or state")
+            raise SpecificationError(f"state {state} leads to {root}: no such node or state")

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from safe_rl.automata.compare import difference
+from safe_rl.automata.desugar import desugar
 from safe_rl.automata.dfa import DFA
 from safe_rl.automata.minimise import minimise
 from safe_rl.errors import MissingDependencyError, OracleError
@@ -69,7 +70,7 @@ def mona_program(formula: Formula) -> str:
         OracleError: the encoding would be too long.
     """
     atoms = {name: f"p{i}" for i, name in enumerate(formula.atoms)}
-    core = _at_start(_core(formula.rename(atoms), {}))
+    core = _at_start(desugar(formula.rename(atoms)))
     size = _size(core, {})
     if size > _MAX_PROGRAM:
         raise OracleError(
@@ -134,12 +135,12 @@ def spot_dfa(formula: str | Formula) -> DFA:
         OracleError: Spot's Python bindings are absent (the package named ``spot`` on PyPI is
             another project and does not count), or the formula looks back.
     """
-    spot = _import_spot()
+    spot, buddy = _import_spot()
     parsed = parse(formula) if isinstance(formula, str) else formula
     if _looks_back(parsed):
         raise OracleError(f"Spot has no past operators, and {parsed} looks back")
     atoms = parsed.atoms
-    core = _core(parsed.rename({name: f"p{i}" for i, name in enumerate(atoms)}), {})
+    core = desugar(parsed.rename({name: f"p{i}" for i, name in enumerate(atoms)}))
     automaton = spot.to_finite(
         spot.translate(spot.from_ltlf(_spot_text(core)), "small", "buchi", "sbacc")
     )
@@ -158,7 +159,7 @@ def spot_dfa(formula: str | Formula) -> DFA:
         for state in states:
             if state not in edges:
                 edges[state] = [(edge.cond, int(edge.dst)) for edge in automaton.out(state)]
-            following.update(dst for cond, dst in edges[state] if cond & letter != spot.bddfalse)
+            following.update(dst for cond, dst in edges[state] if cond & letter != buddy.bddfalse)
         return frozenset(following)
 
     order = [start]
@@ -249,19 +250,8 @@ def _from_rows(
     )
 
 
-# --- rewriting ---------------------------------------------------------------------------------
-
-
 def _looks_back(formula: Formula) -> bool:
     return formula.op in PAST_OPS or any(_looks_back(arg) for arg in formula.args)
-
-
-def _core(f: Formula, known: dict[Formula, Formula]) -> Formula:
-    """Rewrite W, M, bounded forms and the derived Boolean operators into what the oracles know."""
-    if f not in known:
-        args = tuple(_core(arg, known) for arg in f.args)
-        known[f] = _rewrite(f, args) if f.bounds is None else _unroll(f.op, args, *f.bounds)
-    return known[f]
 
 
 def _at_start(f: Formula) -> Formula:
@@ -274,44 +264,6 @@ def _at_start(f: Formula) -> Formula:
     if f.op in (Op.NOT, Op.AND, Op.OR):
         return Formula(f.op, tuple(_at_start(arg) for arg in f.args))
     return f
-
-
-def _rewrite(f: Formula, args: tuple[Formula, ...]) -> Formula:
-    match f.op, args:
-        case Op.IMPLIES, (p, q):
-            return ~p | q
-        case Op.IFF, (p, q):
-            return (p & q) | (~p & ~q)
-        case Op.XOR, (p, q):
-            return (p & ~q) | (~p & q)
-        case Op.WEAK_UNTIL, (p, q):
-            return Formula(Op.UNTIL, (p, q)) | Formula(Op.ALWAYS, (p,))
-        case Op.STRONG_RELEASE, (p, q):
-            return Formula(Op.UNTIL, (q, p & q))
-    return Formula(f.op, args, f.name)
-
-
-def _unroll(op: Op, args: tuple[Formula, ...], low: int, high: int | None) -> Formula:
-    """A bounded operator, written out over single steps."""
-    weak = op in (Op.ALWAYS, Op.WEAK_NEXT)
-    target = args[-1]
-    through = args[0] if op is Op.UNTIL else None
-
-    def later(rest: Formula) -> Formula:
-        step = Formula(Op.WEAK_NEXT if weak else Op.NEXT, (rest,))
-        return step if through is None else through & step
-
-    if op in (Op.NEXT, Op.WEAK_NEXT):
-        result = target
-    elif high is None:
-        result = Formula(op, args)
-    else:
-        result = target
-        for _ in range(high - low):
-            result = target & later(result) if weak else target | later(result)
-    for _ in range(low):
-        result = later(result)
-    return result
 
 
 def _size(f: Formula, known: dict[Formula, int]) -> int:
@@ -348,10 +300,8 @@ def _spot_text(f: Formula) -> str:
     return f" {f.op} ".join(texts)
 
 
-# --- the tools ---------------------------------------------------------------------------------
-
-
-def _import_spot() -> Any:
+def _import_spot() -> tuple[Any, Any]:
+    """Spot, and the library of its decision diagrams."""
     try:
         spot = importlib.import_module("spot")
     except ImportError:
@@ -364,9 +314,9 @@ def _import_spot() -> Any:
         raise OracleError(
             f"the module 'spot' at {getattr(spot, '__file__', 'an unknown place')} is not the "
             f"automata library: it has no {', '.join(lacking)}; the package of that name on PyPI "
-            "is another project (uninstall it), and Spot older than 2.12 lacks to_finite"
+            "is another project (uninstall it), and an old Spot lacks to_finite"
         )
-    return spot
+    return spot, importlib.import_module("buddy")
 
 
 class _Encoder:

@@ -29,8 +29,6 @@ def build_specs(settings: SpecsSettings) -> SpecSet:
         ConfigurationError: a limit's kind or value is missing.
     """
     specs = load_specs(settings.source)
-    if settings.select is not None:
-        specs = specs.select(settings.select)
     limits: dict[str, Limit | None] = {}
     for spec_id, changed in settings.limits.items():
         own = specs[spec_id].limit  # an unknown id is an error that names the known ones
@@ -51,7 +49,8 @@ def build_specs(settings: SpecsSettings) -> SpecSet:
         same_kind = own is not None and own.kind == kind
         cap = changed.cap if changed.cap is not None else (own.cap if own and same_kind else None)
         limits[spec_id] = Limit(kind, value, cap)  # type: ignore[arg-type]
-    return specs.with_limits(limits)
+    specs = specs.with_limits(limits)
+    return specs if settings.select is None else specs.select(settings.select)
 
 
 def constrained_specs(specs: SpecSet) -> tuple[Specification, ...]:

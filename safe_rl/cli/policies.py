@@ -10,10 +10,9 @@ from numpy.typing import NDArray
 from stable_baselines3.common.vec_env import unwrap_vec_normalize
 
 from safe_rl.algos import PPOLagrangian, latest_checkpoint
+from safe_rl.cli.settings import CHECKPOINT_FOLDER
 from safe_rl.errors import CheckpointError, ConfigurationError
 from safe_rl.wrappers import VectorProductMDP
-
-CHECKPOINT_FOLDER = "checkpoints"
 
 
 def find_checkpoint(path: str | Path) -> Path:
@@ -92,7 +91,8 @@ class ScriptedPolicyAdapter:
         Raises:
             ConfigurationError: the environments bring no scripted policy, or not that manner.
         """
-        from safe_rl.envs.robosuite import RobosuiteEnv, ScriptedPolicy
+        from safe_rl.envs.robosuite import RobosuiteEnv
+        from safe_rl.envs.robosuite.scripted import ScriptedPolicy
 
         own = getattr(envs.unwrapped, "envs", [])
         if not own or not isinstance(own[0].unwrapped, RobosuiteEnv):
@@ -100,7 +100,9 @@ class ScriptedPolicyAdapter:
                 f"policy=scripted: {envs.unwrapped} brings no scripted policy; robosuite/lift and "
                 "robosuite/stack do (with env.vectorization=sync)"
             )
-        self._policy = ScriptedPolicy(own[0].unwrapped.task, manner)
+        spec = own[0].spec
+        assert spec is not None
+        self._policy = ScriptedPolicy(spec.kwargs["task"], manner)
 
     def act(self, observations: Any, starts: NDArray[np.bool_]) -> Any:
         """Return one action per environment."""

@@ -18,7 +18,7 @@ from safe_rl.cli.policies import (
     find_checkpoint,
     load_model,
 )
-from safe_rl.cli.settings import EnvSettings, EvalSettings, SpecsSettings, load_settings
+from safe_rl.cli.settings import EnvSettings, EvalSettings, SpecsSettings, load_settings, run_folder
 from safe_rl.cli.training import SETTINGS_FILE
 from safe_rl.errors import ConfigurationError
 from safe_rl.evaluation.curves import (
@@ -120,19 +120,18 @@ def _of_the_run(settings: EvalSettings) -> tuple[EnvSettings, SpecsSettings]:
 
 
 def _run_folder(checkpoint: str) -> Path:
-    path = Path(checkpoint)
-    if not path.exists():
+    if not Path(checkpoint).exists():
         raise ConfigurationError(
             f"checkpoint={checkpoint}: no such file or folder; give the folder of a run, as "
             "train.py prints it at the end"
         )
-    return path.parent.parent if path.is_file() else path
+    return run_folder(checkpoint)
 
 
 def _recording(env: EnvSettings, settings: EvalSettings) -> dict[str, Any]:
     """Ask the environments that can for a record of every frame, to explain violations with."""
     wanted = settings.eval.frames and settings.eval.timelines > 0
-    return {"record": True} if wanted and env.id.startswith("safe_rl/Robosuite") else {}
+    return dict(env.record_kwargs) if wanted else {}
 
 
 def _policy(kind: str, settings: EvalSettings, product: VectorProductMDP) -> Policy:

@@ -44,6 +44,8 @@ class EnvSettings:
     """``package.module:function``, for an environment without ``propositions()``."""
     seconds_per_step: float | None = None
     """Control period, for the time axis of figures."""
+    record_kwargs: dict[str, Any] = field(default_factory=dict)
+    """Further arguments that make it record its frames, for the explanations of an evaluation."""
 
 
 @dataclass
@@ -149,13 +151,19 @@ class EvalSettings:
     policy: str | None = None
     manner: str = "careful"
     """Which of its manners a scripted policy shows."""
-    seed: int = 0
+    seed: int = 1000
     output: str = MISSING
     device: str = "cpu"
     threads: int = 1
 
 
 Settings = TypeVar("Settings", TrainSettings, EvalSettings)
+
+CHECKPOINT_FOLDER = "checkpoints"
+"""Where a run's folder keeps its checkpoints."""
+
+_TRAINING_ONLY = ("algo", "checkpoint_every")
+"""What presets of environments say for training; an evaluation has no use for it."""
 
 
 def checked(composed: DictConfig | Mapping[str, Any], kind: type[Settings]) -> Settings:
@@ -166,9 +174,9 @@ def checked(composed: DictConfig | Mapping[str, Any], kind: type[Settings]) -> S
             message names the setting and the value.
     """
     try:
-        plain = OmegaConf.create(
-            OmegaConf.to_container(OmegaConf.create(composed), resolve=True)  # type: ignore[arg-type]
-        )
+        plain: Any = OmegaConf.to_container(OmegaConf.create(composed), resolve=True)
+        if kind is EvalSettings:
+            plain = {name: value for name, value in plain.items() if name not in _TRAINING_ONLY}
         merged = OmegaConf.merge(OmegaConf.structured(kind), plain)
         missing = sorted(OmegaConf.missing_keys(merged))
         if missing:
@@ -269,12 +277,22 @@ def default_run_dir(env: Any, algo: Any, specs: Any, seed: Any) -> str:
     return f"runs/{names}-{digest(env, algo, specs)}/seed_{seed}"
 
 
+def run_folder(checkpoint: str) -> Path:
+    """Return the folder of the run that a checkpoint belongs to; a run's folder is its own.
+
+    >>> str(run_folder("runs/mine/checkpoints/checkpoint_000000001024.zip"))
+    'runs/mine'
+    """
+    path = Path(checkpoint)
+    if path.suffix != ".zip":
+        return path
+    return path.parent.parent if path.parent.name == CHECKPOINT_FOLDER else path.parent
+
+
 def default_eval_dir(checkpoint: Any, policy: Any, env: Any, seed: Any) -> str:
     """Return the folder of an evaluation: inside the run, or ``evaluations/...`` without one."""
     if checkpoint is not None:
-        path = Path(str(checkpoint))
-        run = path.parent.parent if path.suffix == ".zip" else path
-        return str(run / "evaluation" / str(policy or "checkpoint"))
+        return str(run_folder(str(checkpoint)) / "evaluation" / str(policy or "checkpoint"))
     name = "run" if env is None else str(env.name).replace("/", "_")
     return f"evaluations/{name}-{policy or 'none'}-seed_{seed}"
 

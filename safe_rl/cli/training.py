@@ -17,8 +17,9 @@ from stable_baselines3.common.vec_env import VecEnv, VecNormalize
 from safe_rl.algos import CheckpointCallback, PPOLagrangian, VectorEnvAdapter, latest_checkpoint
 from safe_rl.algos.torch.progress import ProgressLog
 from safe_rl.cli.building import build_product, build_specs
-from safe_rl.cli.policies import CHECKPOINT_FOLDER, find_checkpoint
+from safe_rl.cli.policies import find_checkpoint
 from safe_rl.cli.settings import (
+    CHECKPOINT_FOLDER,
     AlgoSettings,
     TrainSettings,
     differences,

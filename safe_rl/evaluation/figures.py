@@ -31,6 +31,7 @@ from safe_rl.evaluation.plotting import (
 )
 from safe_rl.evaluation.report import PolicyReport
 from safe_rl.evaluation.timeline import EpisodeTimeline
+from safe_rl.monitors import Verdict
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -186,7 +187,7 @@ def timeline_figure(
             )
             top.set_xlabel("seconds", fontsize=9)
         handles, labels = lower.get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside lower left", ncols=6, fontsize=8.5)
+        figure.legend(handles, labels, loc="outside lower left", ncols=4, fontsize=8.5)
     return Path(path)
 
 
@@ -216,6 +217,13 @@ def _draw_propositions(axes: Axes, timeline: EpisodeTimeline, changing: NDArray[
     axes.tick_params(length=0)
 
 
+_STATE_LOOKS = (
+    ("#DCEBF5", "automaton state: nothing owed"),
+    ("#F6E3A8", "automaton state: something owed"),
+    ("#F3C7AE", "in violation (exposed)"),
+)
+
+
 def _draw_instances(axes: Axes, timeline: EpisodeTimeline) -> None:
     hide_frame(axes)
     steps = np.arange(len(timeline.letters))
@@ -229,19 +237,19 @@ def _draw_instances(axes: Axes, timeline: EpisodeTimeline) -> None:
     for height in range(len(timeline.specs.instances)):
         states = timeline.states[:, height]
         exposed = timeline.events["exposed"][:, height]
-        # a frozen automaton and an armed one in the same state look different
-        blocks = states.astype(np.int64) * 2 + exposed
-        for start, length in _runs(blocks):
-            in_violation = bool(exposed[start])
-            label = once("in violation (exposed)" if in_violation else "armed (state number)")
+        kinds = np.where(
+            exposed, 2, timeline.verdicts[:, height] == Verdict.PRESUMABLY_VIOLATED
+        ).astype(np.int64)
+        for start, length in _runs(states.astype(np.int64) * 3 + kinds):
+            colour, label = _STATE_LOOKS[int(kinds[start])]
             axes.broken_barh(
                 [(start - 0.5, length)],
                 (height - 0.36, 0.72),
-                facecolor="#F3C7AE" if in_violation else "#DCEBF5",
+                facecolor=colour,
                 edgecolor="white",
                 linewidth=0.8,
-                hatch="////" if in_violation else None,
-                label=label,
+                hatch="////" if exposed[start] else None,
+                label=once(label),
                 zorder=1,
             )
             if length >= max(1.0, len(steps) / 60):

@@ -107,8 +107,9 @@ class ConstraintRow:
             For a per-trigger limit this is E[V - d N], with N capped where the limit has a cap.
         threshold: bound on ``signal``.
         triggered: N, without which a limit met says nothing.
-        met: whether ``signal <= threshold``; ``None`` where nothing triggered and nothing was
-            violated, because that is not a pass.
+        met: whether ``signal <= threshold``; ``None`` for a per-trigger limit without a trigger,
+            because that is not a pass. A limit per episode is met by episodes in which nothing
+            triggered, and ``triggered`` tells that it was not put to the test.
     """
 
     id: str
@@ -311,7 +312,7 @@ def _constraint_row(
     signal = float(costs.mean())
     # the mean of many small numbers may pass the bound by rounding alone
     met: bool | None = signal <= constraint.threshold + 1e-9
-    if row.triggered == 0 and row.violations == 0:
+    if constraint.kind == "per_trigger" and measured.value is None:
         met = None
     return ConstraintRow(
         id=constraint.id,

@@ -60,11 +60,18 @@ def number(estimate: Estimate | None, digits: int = 3) -> str:
     return text
 
 
-def met_text(met: bool | None) -> Text:
-    """Write whether a limit is met; a limit that nothing put to the test is not met."""
-    if met is None:
+def met_text(row: ConstraintRow) -> Text:
+    """Write whether a limit is met, and whether anything put it to the test.
+
+    A per-trigger limit without a trigger is not met; it is not known.
+    """
+    if row.met is None:
         return Text("never triggered", style="yellow")
-    return Text("met", style="green") if met else Text("EXCEEDED", style="bold red")
+    if not row.met:
+        return Text("EXCEEDED", style="bold red")
+    if row.triggered == 0:
+        return Text("met, never triggered", style="yellow")
+    return Text("met", style="green")
 
 
 def outcome_table(reports: Sequence[PolicyReport]) -> Table:
@@ -145,6 +152,6 @@ def constraint_table(report: PolicyReport) -> Table:
             f"{row.limit:g}",
             measured_text(row),
             str(row.triggered),
-            met_text(row.met),
+            met_text(row),
         )
     return table

@@ -27,6 +27,7 @@ class EpisodeTimeline:
         states: automaton state of each instance after each letter, int32 ``[T, I]``.
         events: ``triggered``, ``violated``, ``exposed`` and ``recovered``, bool ``[T, I]`` each;
             what the end of the episode decides is part of the last row.
+        verdicts: RV-LTL's verdict after each letter (a :class:`Verdict`), int8 ``[T, I]``.
         pending: events left open at a truncation, int ``[I]``.
         truncated: the episode was cut off rather than finished.
     """
@@ -36,6 +37,7 @@ class EpisodeTimeline:
     letters: NDArray[np.bool_]
     states: NDArray[np.int32]
     events: Mapping[str, NDArray[np.bool_]]
+    verdicts: NDArray[np.int8]
     pending: NDArray[np.int64]
     truncated: bool
 
@@ -60,6 +62,7 @@ class EpisodeTimeline:
             "instances": {
                 name: {
                     "states": self.states[:, i].tolist(),
+                    "verdicts": self.verdicts[:, i].tolist(),
                     "pending": int(self.pending[i]),
                     **{
                         kind: np.flatnonzero(happened[:, i]).tolist()
@@ -107,6 +110,9 @@ def replay(specs: SpecSet, letters: Sequence[Letter], *, truncated: bool) -> Epi
         letters=np.array([[bool(letter[name]) for name in names] for letter in letters], bool),
         states=np.array(states, np.int32).reshape(len(letters), -1),
         events=events,
+        verdicts=np.array([np.asarray(step.verdict) for step in steps], np.int8).reshape(
+            len(letters), -1
+        ),
         pending=np.array([counts.pending for counts in summary.values()], np.int64),
         truncated=truncated,
     )

@@ -12,7 +12,8 @@ from safe_rl.grounding.devices import (
 )
 from safe_rl.grounding.explanation import FrameRecord, explain
 from safe_rl.grounding.manipulation import ManipulationGrounding
-from safe_rl.grounding.mujoco_scene import MujocoScene, SceneRoles
+from safe_rl.grounding.mujoco_entities import SceneRoles
+from safe_rl.grounding.mujoco_scene import MujocoScene
 from safe_rl.grounding.scene import BodyMotion, Contact, ObjectFacts, Scene, SceneFrame
 from safe_rl.grounding.settings import GroundingSettings
 

@@ -54,9 +54,7 @@ def explain(
         GroundingError: for a proposition that the records lack.
         ConfigurationError: if no record falls into the range.
     """
-    shown = [
-        r for r in records if around is None or around - before <= r.step <= around + after
-    ]
+    shown = [r for r in records if around is None or around - before <= r.step <= around + after]
     if not shown:
         steps = f"{records[0].step} to {records[-1].step}" if records else "none"
         raise ConfigurationError(f"no record within the frames asked for; recorded: {steps}")

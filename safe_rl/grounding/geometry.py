@@ -6,8 +6,9 @@ arithmetic. Quaternions are (w, x, y, z), as MuJoCo has them; matrices are nine 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from math import atan2, sqrt
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 Vector: TypeAlias = tuple[float, float, float]
 Quaternion: TypeAlias = tuple[float, float, float, float]
@@ -67,53 +68,60 @@ def angle_between(p: Quaternion, q: Quaternion) -> float:
     return 2.0 * atan2(sqrt(x * x + y * y + z * z), abs(w))
 
 
-def boxes_overlap(
-    center_a: Vector,
-    axes_a: Matrix,
-    half_a: Vector,
-    center_b: Vector,
-    axes_b: Matrix,
-    half_b: Vector,
-) -> bool:
+class PosedBox(NamedTuple):
+    """An oriented box in the world: the columns of ``axes`` are its axes, ``half`` half extents."""
+
+    center: Vector
+    axes: Matrix
+    half: Vector
+
+
+def boxes_overlap(a: PosedBox, b: PosedBox) -> bool:
     """Whether two oriented boxes overlap (boxes that only touch do).
 
-    The separating-axis test over the six face normals and the nine edge products. ``axes`` are
-    rotation matrices whose columns are the box axes; ``half`` are half extents in metres.
+    The separating-axis test over the six face normals and the nine edge products.
 
     >>> eye = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
-    >>> unit = (0.5, 0.5, 0.5)
-    >>> boxes_overlap((0.0, 0.0, 0.0), eye, unit, (0.9, 0.9, 0.9), eye, unit)
-    True
-    >>> boxes_overlap((0.0, 0.0, 0.0), eye, unit, (1.1, 0.0, 0.0), eye, unit)
-    False
+    >>> def cube(x): return PosedBox((x, 0.0, 0.0), eye, (0.5, 0.5, 0.5))
+    >>> boxes_overlap(cube(0.0), cube(0.9)), boxes_overlap(cube(0.0), cube(1.1))
+    (True, False)
     """
-    dx, dy, dz = difference(center_b, center_a)
+    return all(separation <= 0.0 for separation in _separations(a, b))
+
+
+def boxes_gap(a: PosedBox, b: PosedBox) -> float:
+    """The largest separation of two boxes along one of those axes.
+
+    It is at most their distance, and equals it where a face of one is what is nearest to the other.
+    It is not positive where they overlap.
+    """
+    return max(_separations(a, b))
+
+
+def _separations(a: PosedBox, b: PosedBox) -> Iterator[float]:
+    dx, dy, dz = difference(b.center, a.center)
+    u, v, half_a, half_b = a.axes, b.axes, a.half, b.half
     # t: the offset in a's axes; r[i][j]: the cosine between axis i of a and axis j of b.
-    t = tuple(axes_a[i] * dx + axes_a[3 + i] * dy + axes_a[6 + i] * dz for i in range(3))
-    r = tuple(
-        tuple(
-            axes_a[i] * axes_b[j] + axes_a[3 + i] * axes_b[3 + j] + axes_a[6 + i] * axes_b[6 + j]
-            for j in range(3)
-        )
+    t = [u[i] * dx + u[3 + i] * dy + u[6 + i] * dz for i in range(3)]
+    r = [
+        [u[i] * v[j] + u[3 + i] * v[3 + j] + u[6 + i] * v[6 + j] for j in range(3)]
         for i in range(3)
-    )
-    # The small term keeps the product of two parallel edges, a null axis, from separating.
-    s = tuple(tuple(abs(value) + 1e-9 for value in row) for row in r)
+    ]
+    s = [[abs(value) for value in row] for row in r]
     for i in range(3):
         reach = half_b[0] * s[i][0] + half_b[1] * s[i][1] + half_b[2] * s[i][2]
-        if abs(t[i]) > half_a[i] + reach:
-            return False
+        yield abs(t[i]) - half_a[i] - reach
     for j in range(3):
         offset = t[0] * r[0][j] + t[1] * r[1][j] + t[2] * r[2][j]
         reach = half_a[0] * s[0][j] + half_a[1] * s[1][j] + half_a[2] * s[2][j]
-        if abs(offset) > half_b[j] + reach:
-            return False
+        yield abs(offset) - half_b[j] - reach
     for i in range(3):
         i1, i2 = (i + 1) % 3, (i + 2) % 3
         for j in range(3):
+            length = sqrt(max(1.0 - s[i][j] * s[i][j], 0.0))
+            if length < 1e-6:  # parallel edges have no product
+                continue
             j1, j2 = (j + 1) % 3, (j + 2) % 3
             reach = half_a[i1] * s[i2][j] + half_a[i2] * s[i1][j]
             reach += half_b[j1] * s[i][j2] + half_b[j2] * s[i][j1]
-            if abs(t[i2] * r[i1][j] - t[i1] * r[i2][j]) > reach:
-                return False
-    return True
+            yield (abs(t[i2] * r[i1][j] - t[i1] * r[i2][j]) - reach) / length

@@ -208,9 +208,7 @@ class ManipulationGrounding:
         self._joints: tuple[float, ...] | None = None
         self._was_opening = False
         self.forbidden: tuple[Contact, ...] = ()
-        self._names = [
-            tuple(f"{name}({o})" for name in OBJECT_PROPOSITIONS) for o in self.objects
-        ]
+        self._names = [tuple(f"{name}({o})" for name in OBJECT_PROPOSITIONS) for o in self.objects]
 
     @property
     def proposition_names(self) -> tuple[str, ...]:

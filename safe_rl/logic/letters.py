@@ -29,7 +29,7 @@ def truth(letter: Letter, name: str) -> bool:
         except KeyError:
             raise missing_propositions([name], letter) from None
         return as_bool(value, name)
-    if isinstance(letter, str):  # type: ignore[unreachable]  # a str passes for a set otherwise
+    if isinstance(letter, str):  # a str would pass for a set
         raise GroundingError(
             f"a letter is a set of names or a mapping, not the text {letter!r}; "
             f"write {{{letter!r}}} for the letter in which it alone is true"

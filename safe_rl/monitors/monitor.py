@@ -7,6 +7,7 @@ in :mod:`safe_rl.monitors.machine`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence, Set
+from functools import cached_property
 from operator import getitem
 from struct import Struct
 from typing import Any, Final, Literal
@@ -33,12 +34,23 @@ from safe_rl.monitors.tables import bind_specs, fingerprint
 from safe_rl.specs import Objects, Specs
 
 _LOG_BYTES: Final = 1 << 14
-_UINT8: Final = np.dtype(np.uint8)
+_MOST_EVENTS: Final = 1 << 14
 _BOOLEAN: Final = frozenset({bool, np.bool_})
 
-_new: Final = tuple.__new__  # a NamedTuple's own __new__ is Python code, and takes twice as long
-
 _Phase = Literal["new", "running", "finished"]
+
+
+class _KnownEvents(dict[bytes, StepEvents]):
+    """Events by their codes. They repeat from step to step, and their arrays are read-only."""
+
+    def __missing__(self, codes: bytes) -> StepEvents:
+        if len(self) >= _MOST_EVENTS:
+            self.clear()
+        found = self[codes] = StepEvents(np.frombuffer(codes, np.uint8))
+        return found
+
+
+_EVENTS: Final = _KnownEvents()
 
 
 class Monitor:
@@ -93,6 +105,7 @@ class Monitor:
         self._cut = Struct("".join(f"{len(held)}s" for _, held in self._blocks)).unpack
         self._initial = self._rows_at([machine.initial for machine in self.machines])
         self._order: list[str] | None = None
+        self._places: list[int] = []
         self._template = b""
         self._numpy = False
         self._phase: _Phase = "new"
@@ -103,6 +116,11 @@ class Monitor:
     def num_instances(self) -> int:
         """The number of monitor instances."""
         return len(self.instances)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A short text that changes whenever what the monitors compute does."""
+        return fingerprint(self.specs)
 
     @property
     def states(self) -> tuple[int, ...]:
@@ -158,7 +176,12 @@ class Monitor:
                 given: Iterable[Any] = letter.values()
                 if self._numpy and _BOOLEAN.issuperset(map(type, given)):
                     given = map(bool, given)
-                return self._advance(self._template.translate(bytes(given).ljust(256)))
+                truths = bytes(given)
+                if len(truths) <= 256:
+                    flat = self._template.translate(truths.ljust(256))
+                else:
+                    flat = bytes([truths[place] for place in self._places])
+                return self._advance(flat)
             except (TypeError, ValueError):
                 pass  # a value that is no Boolean: look closer, and say which
         flat = self._flatten(letter)
@@ -190,7 +213,7 @@ class Monitor:
             self._pending = self._open
             self._counts[0] -= self._pending
             self._open = np.zeros_like(self._open)
-        return StepEvents(np.frombuffer(codes, np.uint8))
+        return _EVENTS[codes]
 
     def run(self, trace: Iterable[Letter], truncated: bool = False) -> list[StepEvents]:
         """Watch a whole episode; return the events of each letter, and those of its end.
@@ -226,7 +249,7 @@ class Monitor:
         """Return everything that :meth:`set_state` needs, as plain numbers, texts and lists."""
         self._fold()
         return {
-            "fingerprint": fingerprint(self.specs),
+            "fingerprint": self.fingerprint,
             "phase": self._phase,
             "states": list(self.states),
             "end": list(self._end),
@@ -241,7 +264,7 @@ class Monitor:
         Raises:
             CheckpointError: it was saved for other monitors, or it is damaged.
         """
-        check_fingerprint(saved, fingerprint(self.specs))
+        check_fingerprint(saved, self.fingerprint)
         try:
             phase = saved["phase"]
             states, end = list(saved["states"]), bytes(saved["end"])
@@ -274,19 +297,20 @@ class Monitor:
         self._log += codes
         if len(self._log) > _LOG_BYTES:
             self._fold()
-        return _new(StepEvents, (np.frombuffer(codes, _UINT8),))
+        return _EVENTS[codes]
 
     def _learn_order(self, letter: Letter) -> None:
         """Note in which order a letter names the propositions.
 
         A grounding keeps its order, and then the values can be taken as they come: the template
         holds for each byte of the flat letter the place of its value, and ``bytes.translate`` does
-        the look-ups.
+        the look-ups, as long as a place fits into a byte.
         """
         self._order = None
-        if isinstance(letter, dict) and len(letter) <= 256:
+        if isinstance(letter, dict):
             place = {name: i for i, name in enumerate(letter)}
-            self._template = bytes(place[name] for name in self._names)
+            self._places = [place[name] for name in self._names]
+            self._template = bytes(self._places) if len(letter) <= 256 else b""
             self._order = list(letter)
             self._numpy = np.bool_ in map(type, letter.values())
 

@@ -226,7 +226,7 @@ def declare(name: str, *, n: int | None = None, **parts: str | Formula) -> Formu
             or an ``n`` for a template that does not count.
 
     >>> print(declare("absence", n=2, a="pour"))
-    !(F(pour & X F pour))
+    !F(pour & X F pour)
     """
     if name not in _DECLARE and name not in _COUNTED:
         raise ConfigurationError(

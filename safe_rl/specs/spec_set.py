@@ -50,9 +50,10 @@ class SpecSet(Sequence[Specification]):
         propositions_meta: Mapping[str, PropositionInfo] | None = None,
     ) -> None:
         """Hold the specifications; ``objects`` binds their variables."""
-        self.specifications = tuple(specifications)
-        self.objects = None if objects is None else _checked(objects)
-        self.propositions_meta = dict(propositions_meta or {})
+        hold = super().__setattr__
+        hold("specifications", tuple(specifications))
+        hold("objects", None if objects is None else _checked(objects))
+        hold("propositions_meta", dict(propositions_meta or {}))
         seen: set[str] = set()
         for spec in self.specifications:
             if not isinstance(spec, Specification):
@@ -65,6 +66,12 @@ class SpecSet(Sequence[Specification]):
                     f"two specifications have the id {spec.id!r}; give each its own id"
                 )
             seen.add(spec.id)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(
+            f"a SpecSet cannot be changed; {name} is set by bind(), select() or with_limits(), "
+            "which return a new one"
+        )
 
     def __len__(self) -> int:
         return len(self.specifications)

@@ -387,7 +387,8 @@ class _Run:
                     "warning",
                     "never_triggered",
                     instance.id,
-                    f"{instance.id!r} was never triggered: {instance.specification.trigger}; "
+                    f"{instance.id!r} was never triggered while armed: "
+                    f"{instance.specification.trigger}; "
                     "what never triggers passes nothing and has no V/N",
                 )
 

@@ -22,6 +22,7 @@ from safe_rl.wrappers.labels import Grounding, LabelSource
 from safe_rl.wrappers.snapshot import load_env, save_env
 from safe_rl.wrappers.tally import (
     Happened,
+    Tally,
     add_final,
     add_letter,
     empty_tally,
@@ -175,7 +176,7 @@ class ProductMDP(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         self._running = True
         info = dict(info)
         info["propositions"] = letter
-        info["safety"] = {"events": events, "states": self._states()}
+        info["safety"] = {"events": _own(events), "states": self._states()}
         return self._observe(observation), info
 
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
@@ -199,7 +200,7 @@ class ProductMDP(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         if ended:
             events = self._end(events, truncated=not terminated)
         info["propositions"] = letter
-        info["safety"] = {"events": events, "states": self._states()}
+        info["safety"] = {"events": _own(events), "states": self._states()}
         self._charge(info)
         if ended:
             info["safety"]["counts"] = self._tally.to_counts(events)._asdict()
@@ -311,3 +312,8 @@ class ProductMDP(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
             return observation
         vector = self._features.vector(self._states(), self._memory)
         return self._merger.merge(observation, vector)
+
+
+def _own(events: StepEvents) -> StepEvents:
+    """Return events that a user may keep: the Monitor hands out arrays that it shares."""
+    return StepEvents(events.codes.copy())

@@ -43,8 +43,10 @@ def test_projected_gradient_by_hand() -> None:
     np.testing.assert_allclose(controller.update([2, 1, 0], [1, 1, 1]), [0.5, 0.0, 0.0])
     np.testing.assert_allclose(controller.update([4, 1, 2], [1, 1, 1]), [1.2, 0.0, 0.5])
     # Half the training done: half the step; at the end: none.
-    np.testing.assert_allclose(controller.update([0, 2, 2], [1, 1, 1], progress=0.5), [0.95, 0.25, 0.75])
-    np.testing.assert_allclose(controller.update([9, 9, 9], [1, 1, 1], progress=1.0), [0.95, 0.25, 0.75])
+    half = controller.update([0, 2, 2], [1, 1, 1], progress=0.5)
+    np.testing.assert_allclose(half, [0.95, 0.25, 0.75])
+    none = controller.update([9, 9, 9], [1, 1, 1], progress=1.0)
+    np.testing.assert_allclose(none, [0.95, 0.25, 0.75])
 
 
 def test_pid_by_hand() -> None:
@@ -123,7 +125,7 @@ def test_bad_input_is_one_clear_error() -> None:
     with pytest.raises(ConfigurationError, match="between 0 and"):
         ProjectedGradient(initial=3.0, upper=2.0)
     with pytest.raises(ConfigurationError, match="start"):
-        ProjectedGradient().multipliers
+        _ = ProjectedGradient().multipliers
     with pytest.raises(ConfigurationError, match="2 multipliers .* 3 constraints"):
         ProjectedGradient(initial=[0.0, 1.0]).start(3)
     controller = ProjectedGradient()

@@ -84,7 +84,7 @@ def test_gsde_and_shared_cost_trunk_train() -> None:
 
 
 def test_rollout_shorter_than_an_episode() -> None:
-    """omnisafe 384, 285: "cost is nan". It trains, and the multiplier waits for an ended episode."""
+    """omnisafe 384, 285, "cost is nan": it trains; the multiplier waits for an ended episode."""
     model = PPOLagrangian(
         "MlpPolicy",
         ScriptedEnv(length=20),

@@ -13,7 +13,6 @@ from lark import Lark, Transformer
 from safe_rl.automata import compile_ltlf
 from safe_rl.automata.export import (
     TABLE_HEADER,
-    AutomatonFormatError,
     from_json,
     guard_text,
     state_kind,
@@ -24,6 +23,7 @@ from safe_rl.automata.export import (
     to_table,
 )
 from safe_rl.automata.guards import guards
+from safe_rl.errors import SpecificationError
 from safe_rl.logic import holds
 from tests.logic.strategies import formulas
 
@@ -240,12 +240,12 @@ def test_json_repeats_what_readers_want():
 def test_a_damaged_json_is_one_clear_error(change, says):
     content = json.loads(to_json(compile_ltlf("a U b")))
     change(content)
-    with pytest.raises(AutomatonFormatError, match=says):
+    with pytest.raises(SpecificationError, match=says):
         from_json(json.dumps(content))
 
 
 def test_text_that_is_not_json():
-    with pytest.raises(AutomatonFormatError, match="not JSON"):
+    with pytest.raises(SpecificationError, match="not JSON"):
         from_json("digraph {}")
 
 

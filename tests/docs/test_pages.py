@@ -4,7 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.docs.markdown_blocks import BlockError, matches, read_blocks, run_page
+from tests.docs.markdown_blocks import (
+    BlockError,
+    matches,
+    offer_root,
+    read_blocks,
+    run_page,
+    updated_page,
+)
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -27,9 +34,7 @@ def _page_parameters() -> list[object]:
 
 @pytest.mark.parametrize("page", _page_parameters())
 def test_page_runs(page: Path, tmp_path: Path) -> None:
-    for name in ("train.py", "eval.py"):  # what a clone's root offers to commands
-        if (ROOT / name).exists():
-            (tmp_path / name).symlink_to(ROOT / name)
+    offer_root(tmp_path)
     text = page.read_text()
     ran = run_page(text, tmp_path)
     unmarked = [block for block in read_blocks(text) if not block.not_run and not block.title]
@@ -75,6 +80,12 @@ def test_runner_shares_names_and_compares_output(tmp_path: Path) -> None:
         "<!-- not run: shown only -->\n\n'''bash\nfalse\n'''",
     )
     assert run_page(page, tmp_path) == 5
+
+
+def test_update_corrects_what_is_wrong_and_nothing_else(tmp_path: Path) -> None:
+    right = "'''console\n$ echo a; echo b\n...\nb\n$ echo quiet\n'''"
+    page = _page("'''python\nprint(7)\n'''", "'''text title=\"Output\"\n8\n9\n'''", right)
+    assert updated_page(page, tmp_path) == page.replace("8\n9", "7") + "\n"
 
 
 @pytest.mark.parametrize(

@@ -104,7 +104,10 @@ def test_glass_quick_slips_and_careful_does_not() -> None:
     rack = at(Station.RACK, Order.GLASS)
     hasty, firm = rack._replace(hand=Hand.GLASS_HASTY), rack._replace(hand=Hand.GLASS_FIRM)
     assert reached(rack, Action.QUICK) == {hasty: 1.0}
-    assert reached(rack, Action.CAREFUL) == {firm: PARAMETERS.firm_grasp, rack: 0.5}
+    assert reached(rack, Action.CAREFUL) == {
+        firm: PARAMETERS.firm_grasp,
+        rack: 1 - PARAMETERS.firm_grasp,
+    }
     moved = Station.SINK
     slips = reached(hasty, Action.UP)
     assert slips[hasty._replace(station=moved, hand=Hand.GLASS_SLIPPING)] == PARAMETERS.slip

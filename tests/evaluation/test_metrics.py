@@ -107,12 +107,14 @@ def test_per_trigger_rates_pool_counts_before_the_ratio():
 
 
 def test_never_triggered_is_neither_zero_nor_a_pass():
-    bound = Bound("drop", "per_trigger", 0.1, 0.0)
-    scores = score(episodes(triggered=[[1, 0, 0]] * 3, costs=[[0.0]] * 3), [bound])
+    bounds = [Bound("drop", "per_trigger", 0.1, 0.0), Bound("drop", "episode", 0.1, 0.1)]
+    scores = score(episodes(triggered=[[1, 0, 0]] * 3, costs=[[0.0, 0.0]] * 3), bounds)
     drop = scores.specifications[1]
     assert drop.per_trigger.value is None
     assert drop.exposure_per_trigger.value is None
     assert scores.constraints[0].met is None
+    assert scores.constraints[1].met is True  # a limit per episode has its denominator
+    assert scores.constraints[1].triggered == 0
     assert scores.coverage.value == 1 / 2
 
 

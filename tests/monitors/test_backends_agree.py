@@ -195,7 +195,7 @@ def check_counts(summary, machines, ends):
         assert counts.verdict == (Verdict.VIOLATED if machine.V else verdict)
 
 
-QUICK = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+QUICK = settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 @QUICK
@@ -251,7 +251,7 @@ def test_numpy_step_is_the_interpreter(specs, trace, truncated, dense_atoms):
     check_counts(summary, machines, ends)
 
 
-@settings(QUICK, max_examples=40)
+@settings(QUICK, max_examples=25)
 @given(
     specs=spec_sets(), trace=TRACES, truncated=st.booleans(), dense_atoms=st.sampled_from([12, 1])
 )
@@ -264,7 +264,8 @@ def test_torch_step_is_the_interpreter(specs, trace, truncated, dense_atoms):
     check_counts(summary, machines, ends)
 
 
-@settings(QUICK, max_examples=15)
+@pytest.mark.slow
+@settings(QUICK, max_examples=10)
 @given(
     specs=spec_sets(), trace=TRACES, truncated=st.booleans(), dense_atoms=st.sampled_from([12, 1])
 )
@@ -277,6 +278,7 @@ def test_jax_step_is_the_interpreter(specs, trace, truncated, dense_atoms):
     check_counts(summary, machines, ends)
 
 
+@pytest.mark.slow
 def test_jax_jit_vmap_and_scan_give_the_numpy_events():
     jax = pytest.importorskip("jax")
     specs = SpecSet(

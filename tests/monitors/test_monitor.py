@@ -75,6 +75,18 @@ def test_letter_may_be_a_set_or_a_mapping_in_any_order_with_more_names():
         assert seen[0] == seen[1] == seen[2]
 
 
+@pytest.mark.parametrize("extra", [0, 1, 250, 252, 253, 400])
+def test_letters_of_many_propositions(extra):
+    """Up to 256 names a letter is spread out by one byte table, beyond that one by one."""
+    monitor, expected = monitor_of(), monitor_of()
+    others = {f"x{i}": bool(i % 2) for i in range(extra)}
+    for i, true in enumerate(["a b", "", "spilled", "a b", "c", "a"]):
+        whole = others | letter(true)
+        seen = monitor.step(whole) if i else monitor.reset(whole)
+        wanted = expected.step({*true.split()}) if i else expected.reset({*true.split()})
+        assert seen.codes.tolist() == wanted.codes.tolist()
+
+
 @pytest.mark.parametrize("wrong", ["ab", ["a"], None, 3])
 def test_what_is_no_letter_is_refused(wrong):
     monitor = monitor_of()

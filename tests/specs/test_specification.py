@@ -228,6 +228,11 @@ def test_duplicate_ids_and_foreign_members_are_refused():
         SpecSet(["grasp"])
 
 
+def test_set_cannot_be_changed_in_place():
+    with pytest.raises(AttributeError, match="cannot be changed"):
+        RULES.objects = {"graspable": ["mug"]}
+
+
 def test_sets_are_equal_by_value_and_pickle():
     bound = RULES.bind({"graspable": ["mug"], "fixture": []})
     assert bound != RULES

@@ -1,4 +1,4 @@
-"""Small environments whose propositions follow a script, and the sums that their episodes should have."""
+"""Small environments whose propositions follow a script, and what their episodes should sum to."""
 
 from __future__ import annotations
 
@@ -255,14 +255,14 @@ def play_single(env: Any, episodes: int) -> list[Summed]:
 
 
 def counts_of(specs: SpecSet, counts: Any, row: Any = ...) -> dict[str, tuple[int, ...]]:
-    """Read counts (``[I]``, or ``[n, I]`` with a row) as ``{instance: (N, V, U, pending, verdict)}``."""
+    """Read counts as ``{instance: (N, V, U, pending, verdict)}``."""
     keys = ("N", "V", "U", "pending", "verdict")
     columns = [np.asarray(counts[key])[row].tolist() for key in keys]
     return dict(zip((i.id for i in specs.instances), zip(*columns, strict=True), strict=True))
 
 
 def play_vector(envs: Any, episodes: int) -> list[list[Summed]]:
-    """Play at least ``episodes`` episodes in each row of a ``VectorProductMDP``, in its own mode."""
+    """Play at least ``episodes`` episodes in each row of a ``VectorProductMDP``."""
     n = envs.num_envs
     found: list[list[Summed]] = [[] for _ in range(n)]
     _, infos = envs.reset()

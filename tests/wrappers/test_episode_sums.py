@@ -1,4 +1,4 @@
-"""The steps of an episode sum to what its monitors counted, whatever ends it and whatever resets it."""
+"""The steps of an episode sum to what its monitors counted, whatever ends or resets it."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from safe_rl.monitors import Monitor
+from safe_rl.specs import Limit, Specification, SpecSet
 from safe_rl.wrappers import GroundingInfo, ProductMDP, VectorProductMDP
 from tests.wrappers.scripted import (
     NAMES,
@@ -91,6 +92,57 @@ def test_single_and_vector_give_identical_traces(
         for one, other in zip(singles, found, strict=True):
             assert [c.tolist() for c in one.codes] == [c.tolist() for c in other.codes]
             assert one.cost == pytest.approx(other.cost, abs=1e-12)
+
+
+OBJECTS = {"graspable": ["mug", "bowl"], "lid": []}
+PARAMETRIC = SpecSet(
+    [
+        Specification(
+            "released",
+            "G(grasped(o) -> F free(o))",
+            forall={"o": "graspable"},
+            recovery="F free(o)",
+            limit=Limit("per_trigger", 0.25, cap=1),
+        ),
+        Specification(
+            "apart",
+            "G !touch(o,p)",
+            trigger="grasped(o)",
+            forall={"o": "graspable", "p": "graspable"},
+            limit=Limit("probability", 0.1),
+            weight=0.5,
+        ),
+        Specification("lids", "G !open(l)", trigger="true", forall={"l": "lid"}),
+        Specification("calm", "G !shaking", trigger="true", limit=Limit("episode", 1.0)),
+    ],
+    OBJECTS,
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(
+        st.builds(
+            Script,
+            st.lists(
+                st.frozensets(st.sampled_from(PARAMETRIC.propositions)), min_size=2, max_size=6
+            ).map(tuple),
+            st.sampled_from(["terminated", "truncated", "both"]),
+        ),
+        min_size=1,
+        max_size=2,
+    )
+)
+def test_parametric_specifications_sum_over_their_instances(episodes: list[Script]) -> None:
+    names = PARAMETRIC.propositions
+    env = ProductMDP(ScriptedEnv(episodes, names, OBJECTS), list(PARAMETRIC))
+    assert env.specs == PARAMETRIC  # the environment named its objects
+    singles = play_single(env, len(episodes))
+    vector = ScriptedVectorEnv([episodes], AutoresetMode.NEXT_STEP, names)
+    (row,) = play_vector(VectorProductMDP(vector, PARAMETRIC), len(episodes))
+    for one, other, episode in zip(singles, row, episodes, strict=False):
+        assert_sums(one, episode, expected(PARAMETRIC, episode))
+        assert_sums(other, episode, expected(PARAMETRIC, episode))
 
 
 @settings(max_examples=50, deadline=None)

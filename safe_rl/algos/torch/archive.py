@@ -29,8 +29,7 @@ from safe_rl.errors import CheckpointError
 __all__ = ["UnsupportedValueError", "read_archive", "temporary_name", "write_archive"]
 
 _BIT_GENERATORS = {
-    name: getattr(np.random, name)
-    for name in ("PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64")
+    name: getattr(np.random, name) for name in ("PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64")
 }
 
 

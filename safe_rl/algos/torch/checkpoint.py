@@ -137,7 +137,7 @@ def _environment_state(model: PPOLagrangian, exact: bool) -> dict[str, Any]:
         return {"kind": "none", "reason": reason}
     seed = int(np.random.randint(0, 2**31 - 1 - model.n_envs))  # noqa: NPY002 (SB3's generator)
     model.env.seed(seed)
-    model._last_obs = model.env.reset()
+    model._last_obs = model.env.reset()  # type: ignore[assignment]
     model._last_episode_starts = np.ones((model.n_envs,), dtype=bool)
     model.episode_sums.clear()
     return {"kind": "seed", "seed": seed, "reason": reason}
@@ -315,6 +315,7 @@ def _continue_run(model: PPOLagrangian, tree: dict[str, Any], path: Path) -> Non
     """Bring the environment and the episodes under way back to where they were."""
     assert model.env is not None
     environment = tree["environment"]
+    model._pending = [np.asarray(row, dtype=np.float64) for row in tree["pending_episodes"]]
     if model.n_envs != tree["n_envs"] or environment["kind"] == "none":
         return  # learn() resets the environments
     last_obs = tree["last_obs"]
@@ -341,7 +342,6 @@ def _continue_run(model: PPOLagrangian, tree: dict[str, Any], path: Path) -> Non
     model._last_obs = last_obs
     model._last_episode_starts = tree["last_episode_starts"]
     model.episode_sums.running[:] = tree["episode_sums"]
-    model._pending = [np.asarray(row, dtype=np.float64) for row in tree["pending_episodes"]]
 
 
 def _equal(first: Any, second: Any) -> bool:

@@ -100,7 +100,9 @@ def _set_attributes(layer: Any, state: dict[str, Any]) -> None:
 
 
 def _capture_layers(
-    layers: list[Any], known: dict[type[Any], tuple[str, ...]], bare: Callable[[Any], dict | None]
+    layers: list[Any],
+    known: dict[type[Any], tuple[str, ...]],
+    bare: Callable[[Any], dict[str, Any] | None],
 ) -> list[dict[str, Any]]:
     """Return one entry per layer, outermost first."""
     states = []
@@ -108,7 +110,10 @@ def _capture_layers(
         if type(layer) in known:
             states.append({"attributes": _attributes(layer, known[type(layer)])})
         elif _has_own(layer, "get_state") and _has_own(layer, "set_state"):
-            states.append({"state": layer.get_state()})
+            try:
+                states.append({"state": layer.get_state()})
+            except CheckpointError as error:  # such as sub-environments in other processes
+                raise StateUnavailableError(str(error)) from error
         else:
             state = bare(layer)
             if state is None:

@@ -45,10 +45,11 @@ def encode_argument(name: str, value: Any) -> Any:
     if isinstance(value, LinearSchedule):
         return {"schedule": [value.start, value.end, value.end_fraction]}
     if isinstance(value, type):
+        found: type[Any] = value
         for module in _MODULES:
-            if getattr(import_module(module), value.__name__, None) is value:
-                return {"class": [module, value.__name__]}
-        return {"missing": f"the class {value.__module__}.{value.__qualname__}"}
+            if getattr(import_module(module), found.__name__, None) is found:
+                return {"class": [module, found.__name__]}
+        return {"missing": f"the class {found.__module__}.{found.__qualname__}"}
     if isinstance(value, Mapping):
         return {"mapping": [[key, encode_argument(name, item)] for key, item in value.items()]}
     if isinstance(value, list | tuple):
@@ -88,7 +89,7 @@ def decode_argument(name: str, value: Any, path: Path) -> Any:
     )
 
 
-def encode_space(space: spaces.Space) -> dict[str, Any]:
+def encode_space(space: spaces.Space[Any]) -> dict[str, Any]:
     """Return a space as a plain value.
 
     Raises:
@@ -110,7 +111,7 @@ def encode_space(space: spaces.Space) -> dict[str, Any]:
     raise ConfigurationError(f"a checkpoint cannot hold the space {space}")
 
 
-def decode_space(value: dict[str, Any]) -> spaces.Space:
+def decode_space(value: dict[str, Any]) -> spaces.Space[Any]:
     """Return the space that :func:`encode_space` wrote."""
     kind = value["kind"]
     if kind == "Box":

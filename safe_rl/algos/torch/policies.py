@@ -72,10 +72,7 @@ class CostCriticMixin(ActorCriticPolicy):
     def _latents(self, obs: PyTorchObs) -> tuple[th.Tensor, th.Tensor, th.Tensor]:
         """Return the actor's, the critic's and the cost critic's last hidden layers."""
         features = self.extract_features(obs)
-        if self.share_features_extractor:
-            pi_features = vf_features = features
-        else:
-            pi_features, vf_features = features
+        pi_features, vf_features = features if isinstance(features, tuple) else (features, features)
         latent_vf = self.mlp_extractor.forward_critic(vf_features)
         if self.share_cost_trunk:
             latent_cost = latent_vf
@@ -131,7 +128,7 @@ class CostCriticMixin(ActorCriticPolicy):
         units, and one clip over all would let a large cost error shrink the step of the policy.
         Modules that several of them use (a shared features extractor) count with the actor.
         """
-        critic = ("value_net.", "mlp_extractor.value_net.")
+        critic: tuple[str, ...] = ("value_net.", "mlp_extractor.value_net.")
         if not self.share_features_extractor:
             critic = (*critic, "vf_features_extractor.")
         groups: tuple[list[nn.Parameter], ...] = ([], [], [])

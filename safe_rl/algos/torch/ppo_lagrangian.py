@@ -175,7 +175,7 @@ class PPOLagrangian(OnPolicyAlgorithm):
         }
         super().__init__(
             policy,
-            env,
+            env,  # type: ignore[arg-type]
             learning_rate=make_schedule(learning_rate, "learning_rate"),
             n_steps=n_steps,
             gamma=gamma,
@@ -280,9 +280,7 @@ class PPOLagrangian(OnPolicyAlgorithm):
         super()._setup_model()
         self.controller.start(count)
         self.episode_sums = EpisodeSums(self.n_envs, count)
-        self.trigger_ratios = TriggerRatios(
-            self.constraints, self.env, self._stats_window_size
-        )
+        self.trigger_ratios = TriggerRatios(self.constraints, self.env, self._stats_window_size)
         self.recent_costs: deque[list[float]] = deque(maxlen=self._stats_window_size)
         self.averaged = PolicyAverage(self.policy, self.policy_average)
 
@@ -319,7 +317,7 @@ class PPOLagrangian(OnPolicyAlgorithm):
             if self.use_sde and self.sde_sample_freq > 0 and step % self.sde_sample_freq == 0:
                 self.policy.reset_noise(env.num_envs)
             with th.no_grad():
-                obs_tensor = obs_as_tensor(self._last_obs, self.device)
+                obs_tensor = obs_as_tensor(self._last_obs, self.device)  # type: ignore[arg-type]
                 actions_tensor, values, cost_values, log_probs = self.policy.forward_with_costs(
                     obs_tensor
                 )
@@ -342,9 +340,7 @@ class PPOLagrangian(OnPolicyAlgorithm):
             self._update_info_buffer(infos, dones)
 
             bootstrap, cost_bootstraps = self._truncation_values(infos, dones)
-            rollout_buffer.add_costs(
-                costs, cost_values, cost_bootstraps, self._valid_steps(infos)
-            )
+            rollout_buffer.add_costs(costs, cost_values, cost_bootstraps, self._valid_steps(infos))
             rollout_buffer.add(
                 self._last_obs,  # type: ignore[arg-type]
                 actions,
@@ -358,7 +354,7 @@ class PPOLagrangian(OnPolicyAlgorithm):
 
         with th.no_grad():
             values, cost_values = self.policy.predict_all_values(
-                obs_as_tensor(self._last_obs, self.device)
+                obs_as_tensor(self._last_obs, self.device)  # type: ignore[arg-type]
             )
         rollout_buffer.compute_returns_and_advantage(last_values=values, dones=dones)
         rollout_buffer.compute_cost_returns_and_advantages(cost_values, dones)
@@ -425,9 +421,7 @@ class PPOLagrangian(OnPolicyAlgorithm):
         if ids and len(self._pending) >= self.multiplier_min_episodes:
             values = np.mean(self._pending, axis=0)
             self._pending = []
-            self.controller.update(
-                values, limits, progress=1.0 - self._current_progress_remaining
-            )
+            self.controller.update(values, limits, progress=1.0 - self._current_progress_remaining)
             self.num_multiplier_updates += 1
             for name, violation in zip(ids, values - limits, strict=True):
                 self.logger.record(f"violation/{name}", float(violation))
@@ -576,6 +570,28 @@ class PPOLagrangian(OnPolicyAlgorithm):
         )
 
     # --- policies, normalisers, files -----------------------------------------------------------
+
+    def action_probabilities(
+        self, observations: NDArray[Any] | dict[str, NDArray[Any]]
+    ) -> NDArray[np.float64]:
+        """Return the policy's distribution over discrete actions, ``[B, A]``, rows summing to 1.
+
+        Args:
+            observations: a batch ``[B, ...]``, normalised if the policy was trained so.
+
+        Raises:
+            ConfigurationError: the action space is not Discrete.
+        """
+        if not isinstance(self.action_space, spaces.Discrete):
+            raise ConfigurationError(
+                f"action probabilities exist for Discrete actions, not for {self.action_space}"
+            )
+        self.policy.set_training_mode(False)
+        with th.no_grad():
+            distribution = self.policy.get_distribution(self.policy.obs_to_tensor(observations)[0])
+            logits = distribution.distribution.logits  # type: ignore[union-attr]
+            probabilities: NDArray[np.float64] = th.softmax(logits.double(), -1).cpu().numpy()
+        return probabilities / probabilities.sum(axis=1, keepdims=True)
 
     def use_averaged_policy(self) -> None:
         """Put the averaged actor in place of the last one; the critics stay.

@@ -63,8 +63,8 @@ class VectorEnvAdapter(VecEnv):
       would: give them one of the other two modes).
 
     Infos are light: ``cost`` and ``constraint_costs`` on every step; ``episode`` (as SB3's
-    ``Monitor`` writes it), ``success``, ``engaged``, ``costs`` and the counts of ``safety`` where an
-    episode ends; and everything as arrays in ``InfoList.arrays``.
+    ``Monitor`` writes it), ``success``, ``engaged``, ``costs`` and the counts of ``safety`` where
+    an episode ends; and everything as arrays in ``InfoList.arrays``.
 
     Args:
         envs: the vector environment.
@@ -250,16 +250,14 @@ class VectorEnvAdapter(VecEnv):
                 ]
         raise AttributeError(f"{self.envs} has no method {method_name!r}")
 
-    def env_is_wrapped(
-        self, wrapper_class: type[Any], indices: VecEnvIndices = None
-    ) -> list[bool]:
+    def env_is_wrapped(self, wrapper_class: type[Any], indices: VecEnvIndices = None) -> list[bool]:
         """Tell whether a vector wrapper is in use (episodes are recorded by the adapter)."""
         wrapped = any(isinstance(layer, wrapper_class) for layer in vector_layers(self.envs))
         return [wrapped for _ in self._get_indices(indices)]
 
     def get_images(self) -> Sequence[np.ndarray | None]:
         """Return what the vector environment renders, one image per environment."""
-        images = self.envs.render()
+        images: Any = self.envs.render()
         return list(images) if images is not None else [None] * self.num_envs
 
 

@@ -115,9 +115,9 @@ class KitchenParameters:
     """
 
     termination: float = 0.04
-    firm_grasp: float = 0.5
-    slip: float = 0.2
-    drop: float = 0.5
+    firm_grasp: float = 0.4
+    slip: float = 0.25
+    drop: float = 0.1
     jam: float = 0.2
     door_shuts: float = 0.3
     order_reward: float = 1.0

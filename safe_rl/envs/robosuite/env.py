@@ -37,7 +37,7 @@ class RobosuiteState:
 
     task: str
     simulation: snapshot.SimulationState
-    generator: dict[str, Any] | None
+    generator: dict[str, Any]
     grounding: tuple[Any, ...]
     letter: dict[str, bool]
     frame: SceneFrame
@@ -109,7 +109,9 @@ class RobosuiteEnv(gymnasium.Env[np.ndarray, np.ndarray]):
             if value < 1:
                 raise ConfigurationError(f"{name} must be at least 1, got {value}")
         if render_mode not in (None, *self.metadata["render_modes"]):
-            raise ConfigurationError(f"render_mode must be None or 'rgb_array', got {render_mode!r}")
+            raise ConfigurationError(
+                f"render_mode must be None or 'rgb_array', got {render_mode!r}"
+            )
         self.render_mode = render_mode
         self.simulation = simulator.make_simulation(task, model_seed)
         # robosuite would call its two dozen observables 25 times per step; ours is read once.
@@ -224,9 +226,7 @@ class RobosuiteEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         self._engaged.reset(any(facts.touched for facts in self._frame.objects))
         return self._observation(), self._info()
 
-    def step(
-        self, action: np.ndarray
-    ) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
+    def step(self, action: np.ndarray) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
         """Hold ``action`` for 50 ms.
 
         Raises:
@@ -253,7 +253,7 @@ class RobosuiteEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         return self._observation(), reward, terminated, truncated, self._info()
 
     def _simulate(self, action: np.ndarray) -> None:
-        """robosuite's control step, with a look at the contacts after every substep.
+        """Robosuite's control step, with a look at the contacts after every substep.
 
         robosuite computes the derived quantities of a state at the start of the next substep. Here
         they are computed at the end of this one: the same computations in the same order, and what
@@ -313,7 +313,7 @@ class RobosuiteEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         return RobosuiteState(
             task=self._task.name,
             simulation=snapshot.save(self.simulation),
-            generator=deepcopy(self.np_random.bit_generator.state),
+            generator=deepcopy(dict(self.np_random.bit_generator.state)),
             grounding=self._grounding.get_state(),
             letter=dict(self._letter),
             frame=self._frame,

@@ -81,18 +81,25 @@ class VectorEpisodes:
         """Let the monitors of ``rows`` (all, by default) consume ``letters`` (``[num_envs, P]``).
 
         Returns:
-            The events ``[num_envs, I]``; those of other rows mean nothing.
+            The events ``[num_envs, I]``, none in other rows.
         """
-        state, events = step(self.tables, self.state, letters)
-        tally = add_letter(self.tally, self.state, events)
-        if rows is not None and not rows.all():
-            picked = rows[:, None]
-            state = MonitorState(
-                *(np.where(picked, new, old) for old, new in zip(self.state, state, strict=True))
-            )
-            tally = choose_tally(rows, tally, self.tally)
-        self.state, self.tally = state, tally
-        return events
+        if rows is None or rows.all():
+            state, events = step(self.tables, self.state, letters)
+            self.tally = add_letter(self.tally, self.state, events)
+            self.state = state
+            return events
+        where = np.flatnonzero(rows)
+        before = MonitorState(self.state.automaton[where], self.state.open[where])
+        after, some = step(self.tables, before, letters[where])
+        counts = self.tally.counts.copy()
+        counts[:, where] = add_letter(Tally(counts[:, where]), before, some).counts
+        self.tally = Tally(counts)
+        automaton, is_open = self.state.automaton.copy(), self.state.open.copy()
+        automaton[where], is_open[where] = after
+        self.state = MonitorState(automaton, is_open)
+        codes = np.zeros(automaton.shape, np.uint8)
+        codes[where] = some.codes
+        return StepEvents(codes)
 
     def end(self, events: StepEvents, rows: Bools, terminated: Bools) -> StepEvents:
         """Decide the episodes that end in ``rows``.
