@@ -151,7 +151,7 @@ class EvalSettings:
     policy: str | None = None
     manner: str = "careful"
     """Which of its manners a scripted policy shows."""
-    seed: int = 1000
+    seed: int = 0
     output: str = MISSING
     device: str = "cpu"
     threads: int = 1
@@ -166,7 +166,7 @@ _TRAINING_ONLY = ("algo", "checkpoint_every")
 """What presets of environments say for training; an evaluation has no use for it."""
 
 
-def checked(composed: DictConfig | Mapping[str, Any], kind: type[Settings]) -> Settings:
+def checked(composed: DictConfig, kind: type[Settings]) -> Settings:
     """Check what Hydra composed against the classes above.
 
     Raises:
@@ -174,7 +174,7 @@ def checked(composed: DictConfig | Mapping[str, Any], kind: type[Settings]) -> S
             message names the setting and the value.
     """
     try:
-        plain: Any = OmegaConf.to_container(OmegaConf.create(composed), resolve=True)
+        plain: Any = OmegaConf.to_container(composed, resolve=True)
         if kind is EvalSettings:
             plain = {name: value for name, value in plain.items() if name not in _TRAINING_ONLY}
         merged = OmegaConf.merge(OmegaConf.structured(kind), plain)

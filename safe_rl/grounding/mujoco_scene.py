@@ -216,9 +216,7 @@ class MujocoScene:
             opposed=index in self._opposed,
             touched=touched,
             support=support,
-            support_motion=STILL
-            if carrier is None
-            else self._motion(self._who.object_bodies[carrier]),
+            support_motion=carried,
             in_gripper_box=self._in_gripper_box(index, gripper, motion),
             cleared=fingers == 0 and self._cleared(index),
         )

@@ -10,6 +10,7 @@
 from safe_rl.specs.binding import Binding
 from safe_rl.specs.loading import Specs, library_names, library_text, load_specs
 from safe_rl.specs.maniguard import from_maniguard, read_maniguard
+from safe_rl.specs.patterns import declare, declare_names, pattern, pattern_names
 from safe_rl.specs.propositions import PropositionInfo
 from safe_rl.specs.spec_set import Objects, SpecSet
 from safe_rl.specs.specification import Instance, Limit, Specification, default_trigger
@@ -24,12 +25,16 @@ __all__ = [
     "SpecSet",
     "Specification",
     "Specs",
+    "declare",
+    "declare_names",
     "default_trigger",
     "from_maniguard",
     "library_names",
     "library_text",
     "load_specs",
     "parse_yaml",
+    "pattern",
+    "pattern_names",
     "read_maniguard",
     "read_yaml",
 ]

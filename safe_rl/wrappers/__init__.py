@@ -1,6 +1,7 @@
 """Wrappers: environments under specifications, their costs, and the shapes that others expect."""
 
-from safe_rl.wrappers.check import Problem, Report, check_grounding
+from safe_rl.wrappers.check import check_grounding
+from safe_rl.wrappers.check_report import Problem, Report
 from safe_rl.wrappers.chunk import ChunkedSteps
 from safe_rl.wrappers.constraints import Constraint, CostModel
 from safe_rl.wrappers.grounding_info import GroundingInfo

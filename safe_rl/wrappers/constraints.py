@@ -17,7 +17,8 @@ from safe_rl.errors import ConfigurationError, near
 from safe_rl.specs import SpecSet
 from safe_rl.specs.specification import LimitKind
 
-CostKind = Literal["violation", "exposure"]
+CostKind = Literal["violation", "exposure", "per_trigger"]
+"""V; U; or V - d min(N, cap) for specifications with a per-trigger limit, and V for the others."""
 Floats = NDArray[np.float64]
 
 
@@ -102,7 +103,8 @@ class CostModel:
     Attributes:
         constraints: The ``K`` constraints, in the order of the signal's columns.
         weights: Each specification's weight in ``info["cost"]``, float64 ``[S]``.
-        kind: What counts as cost: violations (V) or steps in violation (U).
+        kind: What counts as cost: violations (V), steps in violation (U), or V less the credit of
+            the triggered events where a per-trigger limit sets its price.
         membership: 1 where an instance belongs to a specification, float64 ``[I, S]``; ``None``
             where the two are the same.
     """
@@ -161,8 +163,9 @@ class CostModel:
     def episode_values(self, counts: Counts) -> EpisodeValues:
         """Return what an episode has cost so far.
 
-        A specification's cost is its V, or its U for ``kind="exposure"``, summed over its
-        instances. The signals of the constraints, whose expectation ``threshold`` bounds:
+        A specification's cost is its V, summed over its instances; its U for ``kind="exposure"``;
+        and for ``kind="per_trigger"`` the signal of its per-trigger limit, where it has one, for
+        learners that read nothing but ``info["cost"]``. The signals of the constraints, whose expectation ``threshold`` bounds:
 
         * ``episode``: the specification's cost;
         * ``probability``: 1 once the specification has been violated, so that the expectation is
@@ -175,7 +178,7 @@ class CostModel:
             counts: Counts since the reset, ``[..., I]``.
         """
         violations = self.per_specification(counts.V)
-        costs = violations if self.kind == "violation" else self.per_specification(counts.U)
+        costs = self.per_specification(counts.U) if self.kind == "exposure" else violations
         signal = np.empty((*costs.shape[:-1], len(self.constraints)), np.float64)
         if len(columns := self._columns["episode"]):
             signal[..., columns] = costs[..., self._sources["episode"]]
@@ -185,6 +188,9 @@ class CostModel:
             rated = self._sources["per_trigger"]
             credited = np.minimum(self.per_specification(counts.N)[..., rated], self._caps)
             signal[..., columns] = violations[..., rated] - self._limits * credited
+            if self.kind == "per_trigger":
+                costs = costs.copy()
+                costs[..., rated] = signal[..., columns]
         return EpisodeValues(costs, signal)
 
     def memory(self, counts: Counts) -> Floats:

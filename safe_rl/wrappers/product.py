@@ -53,6 +53,9 @@ class ProductMDP(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
     decides is in the events of ``reset``, and is charged with the first step: no action has led to
     it, but it belongs to the episode, whose steps sum to its counts.
 
+    A wrapper that truncates, such as ``TimeLimit``, belongs inside: an end that is decided outside
+    is not seen here, and its events stay open.
+
     Example:
         >>> import gymnasium as gym
         >>> from safe_rl.specs import Specification
@@ -92,7 +95,8 @@ class ProductMDP(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
                 attribute ``objects``.
             features: ``"one_hot"`` or ``"index"`` of the monitor states, or ``None`` to leave the
                 observation as it is.
-            cost: What ``info["costs"]`` counts: violations, or steps in violation.
+            cost: What ``info["costs"]`` counts: violations, steps in violation, or V - d N where a
+                specification has a per-trigger limit ``d``.
             gate_attempts: How many resets the initial gate tries.
 
         Raises:

@@ -52,6 +52,11 @@ def test_values_by_hand() -> None:
     )
     assert exposure.costs.tolist() == [7.0] * 5
     assert exposure.constraint_costs.tolist() == [7.0, 1.0, 0.5, 1.5]
+    priced = CostModel.from_specs(SPECS, "per_trigger").episode_values(
+        counts([3] * 5, [2] * 5, [7] * 5)
+    )
+    assert priced.costs.tolist() == [2.0, 2.0, 2.0, 0.5, 1.5]
+    assert priced.constraint_costs.tolist() == [2.0, 1.0, 0.5, 1.5]
 
 
 def test_values_keep_leading_axes() -> None:

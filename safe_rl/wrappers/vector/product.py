@@ -92,7 +92,8 @@ class VectorProductMDP(VectorWrapper[Any, Any, Any, Any, Any]):
                 attribute ``objects``.
             features: ``"one_hot"`` or ``"index"`` of the monitor states, or ``None`` to leave the
                 observation as it is.
-            cost: What ``infos["costs"]`` counts: violations, or steps in violation.
+            cost: What ``infos["costs"]`` counts: violations, steps in violation, or V - d N where a
+                specification has a per-trigger limit ``d``.
             gate_attempts: How many resets the initial gate tries.
             autoreset_mode: Only for an environment whose metadata do not say.
 

@@ -69,31 +69,36 @@ def unsettled() -> tuple[TransitionModel, SpecSet]:
 
 
 def follow(cmdp: ProductCMDP, env: ProductMDP, episodes: int, seed: int) -> int:
-    """Step ``env`` at random and find each of its steps in ``cmdp``; return the steps taken."""
+    """Step ``env`` at random and find each of its steps in ``cmdp``; return the steps taken.
+
+    ``env`` shows its state's index and ``features="index"``.
+    """
     rng = np.random.default_rng(seed)
     found = {
         (int(row), int(column)): k
         for k, (row, column) in enumerate(zip(cmdp.outcomes.row, cmdp.outcomes.column, strict=True))
     }
 
-    def present() -> int:
-        states = np.array([env.unwrapped.state_index])
-        automata = np.array([env.monitor.states])
-        return int(cmdp.indices(states, automata, env.model.memory(env._tally.counts)[None])[0])
+    def present(observation: dict[str, Any]) -> int:
+        states = np.array([observation["observation"]])
+        monitor = observation["monitor"][None]
+        instances = cmdp.automata.shape[1]
+        automata, memory = monitor[:, :instances].astype(int), monitor[:, instances:]
+        return int(cmdp.indices(states, automata, memory)[0])
 
     steps = 0
     for episode in range(episodes):
-        env.reset(seed=seed if episode == 0 else None)
-        state = present()
+        observation, _ = env.reset(seed=seed if episode == 0 else None)
+        state = present(observation)
         assert cmdp.initial[state] > 0
         # ProductMDP charges what the first letter decided with the first step.
         owed, ended = cmdp.at_reset, False
         while not ended:
             action = int(rng.integers(cmdp.num_actions))
             row = cmdp.row(state, action)
-            _, reward, ended, _, info = env.step(action)
+            observation, reward, ended, _, info = env.step(action)
             steps += 1
-            after = env.unwrapped.state_index
+            after = observation["observation"]
             if ended:
                 # The end decides too: find the step by the environment and monitor states.
                 automata = info["safety"]["states"]
@@ -106,7 +111,7 @@ def follow(cmdp: ProductCMDP, env: ProductMDP, episodes: int, seed: int) -> int:
                 assert len(ks) == 1
                 k = ks[0]
             else:
-                state = present()
+                state = present(observation)
                 assert (row, state) in found, "the wrapper took a step that the product lacks"
                 k = found[row, state]
             outcomes = cmdp.outcomes
@@ -127,7 +132,7 @@ def follow(cmdp: ProductCMDP, env: ProductMDP, episodes: int, seed: int) -> int:
 def test_masa_tabular_product_and_wrapper_give_one_trace(specs: SpecSet) -> None:
     """MASA: its tabular product reads the source's label, its wrapper the successor's."""
     cmdp = product_cmdp(MODEL, specs)
-    env = ProductMDP(gym.make(ID), specs)
+    env = ProductMDP(gym.make(ID), specs, features="index")
     assert follow(cmdp, env, episodes=60, seed=7) > 1_000
 
 
@@ -135,7 +140,10 @@ def test_trace_with_costs_at_the_first_letter_and_at_the_end() -> None:
     model, specs = unsettled()
     cmdp = product_cmdp(model, specs)
     assert cmdp.at_reset.violated == pytest.approx([0.0, 1.0, 0.0, 0.0])
-    assert follow(cmdp, ProductMDP(TabularEnv(model), specs), episodes=200, seed=1) > 1_000
+    assert (
+        follow(cmdp, ProductMDP(TabularEnv(model), specs, features="index"), episodes=200, seed=1)
+        > 1_000
+    )
 
 
 @pytest.mark.parametrize("specs", [KITCHEN, CAPPED], ids=["default limits", "other limits"])
@@ -148,7 +156,7 @@ def test_features_are_those_of_the_wrapper(specs: SpecSet) -> None:
     observation, info = env.reset(seed=0)
     for _ in range(500):
         states = np.array([env.unwrapped.state_index])
-        memory = env.model.memory(env._tally.counts)[None]
+        memory = observation[None, len(observation) - cmdp.memory.shape[1] :]
         index = cmdp.indices(states, info["safety"]["states"][None], memory)[0]
         np.testing.assert_array_equal(observation, full[index])
         observation, _, ended, _, info = env.step(int(rng.integers(6)))
@@ -310,7 +318,7 @@ def test_several_instances_share_one_limit() -> None:
         specs = SpecSet([rule], {"towel": ["a", "b"]}).with_limits({"dry": limit})
         cmdp = product_cmdp(model, specs)
         assert cmdp.automata.shape[1] == 2 and cmdp.memory.shape[1] == 1
-        follow(cmdp, ProductMDP(TabularEnv(model), specs), episodes=100, seed=0)
+        follow(cmdp, ProductMDP(TabularEnv(model), specs, features="index"), episodes=100, seed=0)
 
 
 def test_misuse_is_explained(kitchen: ProductCMDP) -> None:
