@@ -1,4 +1,4 @@
-"""The project's own promises: layers, package data, light imports, no paths of a stranger's machine."""
+"""The project itself: layers, package data, light imports, no paths of a stranger's machine."""
 
 import re
 import subprocess

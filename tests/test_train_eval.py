@@ -20,6 +20,7 @@ from hydra import compose, initialize_config_module
 
 from safe_rl.algos.torch.progress import read_progress
 from safe_rl.cli.building import build_specs, check_importable
+from safe_rl.cli.curves import draw_curves, group_labels
 from safe_rl.cli.scoring import evaluate
 from safe_rl.cli.settings import (
     EvalSettings,
@@ -133,6 +134,7 @@ def test_formulas_are_not_repeated_in_presets():
         (["env.num_envs=0"], "env.num_envs is 0"),
         (["algo.total_timesteps=0"], "algo.total_timesteps"),
         (["+algo.learning_rat=1"], "did you mean 'learning_rate'?"),
+        (["+algo._target_=os.system"], "_target_"),
         (["env=gym"], "env.id has to be given"),
         (["specs=file"], "specs.source has to be given"),
     ],
@@ -183,6 +185,7 @@ def test_a_configuration_file_imports_no_code():
     with pytest.raises(ConfigurationError, match="repeat it on the command line"):
         check_importable(settings.env, given[:2])
     settings = settings_of("train", "env=gym", "env.id='evil:Env-v0'")
+    check_importable(settings.env, ["env=gym", "env.id='evil:Env-v0'"])
     with pytest.raises(ConfigurationError, match="imports and runs code"):
         check_importable(settings.env, [])
 
@@ -284,6 +287,20 @@ def test_a_killed_run_given_again_reaches_the_same_numbers(tmp_path):
     assert "continuing from" in output
     assert numbers(killed) == numbers(alone)
     assert len(numbers(alone)) == 30
+
+
+def test_curves_of_many_runs(tmp_path):
+    """Runs that differ in nothing but the seed become one curve."""
+    for seed in (0, 1, 2):
+        train(tiny(tmp_path / f"a{seed}", f"seed={seed}", steps=256))
+    train(tiny(tmp_path / "b", "algo=ppo", steps=256))
+    train(tiny(tmp_path / "c", "algo.gamma=0.5", steps=256))
+    runs = [tmp_path / name for name in ("a0", "a1", "a2", "b", "c")]
+    labels = group_labels([load_settings(run / "settings.yaml") for run in runs])
+    assert labels == ["ppo_lagrangian"] * 3 + ["ppo", "ppo_lagrangian (algo.gamma=0.5)"]
+    assert draw_curves(runs, tmp_path / "curves.png").stat().st_size > 10_000
+    with pytest.raises(ConfigurationError, match="none"):
+        draw_curves([tmp_path / "none"], tmp_path / "curves.png")
 
 
 # --- evaluation -----------------------------------------------------------------------------------

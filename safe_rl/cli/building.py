@@ -80,8 +80,10 @@ def check_importable(settings: EnvSettings, given: Sequence[str]) -> None:
     names = {"env.grounding": settings.grounding}
     if ":" in settings.id:
         names["env.id"] = settings.id
+    typed = {tuple(word.lstrip("+").partition("=")[::2]) for word in given}
+    typed = {(key, value.strip("'\"")) for key, value in typed}
     for key, value in names.items():
-        if value is not None and f"{key}={value}" not in [word.lstrip("+") for word in given]:
+        if value is not None and (key, value) not in typed:
             raise ConfigurationError(
                 f"{key} is {value!r}, which imports and runs code, and it comes from a "
                 f"configuration file; if you trust it, repeat it on the command line: "

@@ -173,6 +173,20 @@ def eval_command(context: typer.Context) -> None:
         evaluate()
 
 
+@app.command("curves")
+def curves_command(
+    runs: Annotated[list[Path], typer.Argument(help="Folders of runs.")],
+    output: Annotated[Path, typer.Option(help="The picture to write.")] = Path(
+        "learning_curves.png"
+    ),
+) -> None:
+    """Draw the learning curves of runs; those that differ only in seed become one mean."""
+    with clear_errors():
+        from safe_rl.cli.curves import draw_curves
+
+        typer.echo(f"wrote {draw_curves(runs, output)}")
+
+
 @app.command("demo")
 def demo_command(
     output: Annotated[

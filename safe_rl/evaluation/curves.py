@@ -238,7 +238,8 @@ def _draw_panel(axes: Axes, panel: Panel, runs: Sequence[RunCurve], labels: Sequ
         axes.axhline(value, color=BLACK, linestyle=":", linewidth=1.4, label=name)
     lowest = min(float(np.nanmin(line.get_ydata())) for line in axes.lines)
     if lowest >= 0.0:  # show that, and do not magnify noise around zero
-        axes.set_ylim(0.0, max(axes.get_ylim()[1], 0.05))
+        top = max(axes.get_ylim()[1], 0.05)
+        axes.set_ylim(-0.015 * top, top)
     axes.set_title(panel.title)
     axes.ticklabel_format(axis="x", style="sci", scilimits=(0, 4), useMathText=True)
     axes.margins(x=0.01)

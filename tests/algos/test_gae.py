@@ -158,20 +158,22 @@ def test_combination_keeps_the_direction_of_the_lagrangian() -> None:
     rng = np.random.default_rng(1)
     reward, costs = rng.normal(size=(50, 4)), 30.0 * rng.normal(size=(50, 4, 2)) + 5.0
     multipliers = np.array([0.2, 1.5])
-    plain = lagrangian_advantages(reward, costs, multipliers, normalise=False)
+    plain, unit = lagrangian_advantages(reward, costs, multipliers, normalise=False)
+    assert unit == 1.0
     np.testing.assert_allclose(
         plain, reward - 0.2 * costs[..., 0] - 1.5 * costs[..., 1], rtol=1e-5, atol=1e-5
     )
-    scaled = lagrangian_advantages(reward, costs, multipliers)
+    scaled, scale = lagrangian_advantages(reward, costs, multipliers)
+    assert scale == pytest.approx(plain.std(), rel=1e-5)
     np.testing.assert_allclose(scaled, (plain - plain.mean()) / plain.std(), atol=1e-4)
-    without = lagrangian_advantages(reward, costs, np.zeros(2), normalise=False)
+    without, _ = lagrangian_advantages(reward, costs, np.zeros(2), normalise=False)
     np.testing.assert_allclose(without, reward, rtol=1e-6)
 
 
 def test_invalid_steps_do_not_count_for_the_scale() -> None:
     reward = np.array([[1.0, 2.0], [3.0, 1e6]])
     valid = np.array([[True, True], [True, False]])
-    found = lagrangian_advantages(reward, np.zeros((2, 2, 0)), np.zeros(0), valid=valid)
+    found, _ = lagrangian_advantages(reward, np.zeros((2, 2, 0)), np.zeros(0), valid=valid)
     chosen = np.array([1.0, 2.0, 3.0])
     np.testing.assert_allclose(found[valid], (chosen - 2.0) / chosen.std(), atol=1e-5)
 

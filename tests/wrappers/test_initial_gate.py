@@ -61,6 +61,24 @@ def test_the_drawn_reset_is_a_function_of_the_seed() -> None:
     assert [env.reset(seed=seed)[0].tolist() for seed in range(10)] == firsts
 
 
+class Placed(Drawn):
+    """An environment that its seed places, and that stays there on resets without one."""
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[Any, dict[str, Any]]:
+        if seed is not None:
+            self.draw = float(np.random.default_rng(seed).random())
+        return np.array([self.draw], np.float32), {}
+
+
+def test_each_draw_has_a_seed_of_its_own() -> None:
+    env = ProductMDP(Placed(), [EMPTY])
+    envs = VectorProductMDP(SyncVectorEnv([Placed] * 8), [EMPTY])
+    observations, _ = envs.reset(seed=0)
+    singles = [env.reset(seed=seed)[0].tolist() for seed in range(8)]
+    assert observations.tolist() == singles
+    assert len({tuple(single) for single in singles}) == 8
+
+
 def test_robocasa_216_success_already_at_reset_is_caught() -> None:
     """https://github.com/robocasa/robocasa/issues/216"""
     rule = Specification("not_done_yet", "!success", trigger="true", initial=True)

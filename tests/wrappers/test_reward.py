@@ -349,6 +349,14 @@ class Timeless(ScriptedEnv):
 
 
 @pytest.mark.parametrize("mode", MODES)
+def test_vector_pays_what_each_first_letter_fulfils(mode: AutoresetMode) -> None:
+    inner = ScriptedVectorEnv([[script("a - -"), script("- a -")]], mode)
+    envs = VectorSafetyReward(VectorProductMDP(inner, [NEVER]), task="F a")
+    for trace, paid in zip(vector_episodes(envs, 4)[0], [[1, 0], [1, 0]] * 2, strict=False):
+        assert [step[1] for step in trace[1:]] == paid
+
+
+@pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("moment", range(6))
 def test_vector_resume(mode: AutoresetMode, moment: int) -> None:
     rows = [script("- a b - a", "truncated"), script("b a c")]

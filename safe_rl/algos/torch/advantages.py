@@ -77,7 +77,7 @@ def lagrangian_advantages(
     *,
     normalise: bool = True,
     valid: NDArray[np.bool_] | None = None,
-) -> Float32:
+) -> tuple[Float32, float]:
     """Return the advantage of the Lagrangian, ``A_r - sum_i lambda_i A_i``, on one scale.
 
     Reward and costs are combined in their own units, and only their sum is centred and divided by
@@ -95,11 +95,14 @@ def lagrangian_advantages(
         valid: the steps that count for the mean and the deviation, ``[T, B]``; all by default.
 
     Returns:
-        The combined advantage, ``[T, B]``.
+        The combined advantage, ``[T, B]``, and the number that it was divided by: whatever else
+        enters the objective in units of reward (an entropy bonus) has to be divided by it too.
     """
+    scale = 1.0
     combined = advantages.astype(np.float64) - cost_advantages.astype(np.float64) @ multipliers
     if normalise:
         chosen = combined if valid is None else combined[valid]
         if chosen.size > 1:
-            combined = (combined - chosen.mean()) / (chosen.std() + 1e-8)
-    return combined.astype(np.float32)
+            scale = float(chosen.std()) + 1e-8
+            combined = (combined - chosen.mean()) / scale
+    return combined.astype(np.float32), scale

@@ -102,7 +102,12 @@ class PPOLagrangian(OnPolicyAlgorithm):
         cost_vf_coef: weight of the cost critics' loss; ``vf_coef`` by default.
         clip_range: PPO's clipping; a number, a pair or a function.
         normalize_advantage: centre and scale the combined advantage over the rollout.
-        ent_coef: entropy bonus; a number, a pair or a function.
+        ent_coef: entropy bonus in units of reward; a number, a pair or a function. It is divided by
+            the scale of the advantages like the rest of the objective, so it means the same
+            whatever the multipliers are: an action that is worse by several times ``ent_coef`` is
+            hardly taken. The optimum under constraints is a mixture, and it is this bonus that
+            lets a policy stay at one: without it the policy is an almost all-or-nothing function
+            of the multipliers, and circles. Give it a last value above 0.
         vf_coef: weight of the value loss.
         max_grad_norm: clips the gradients of actor, critic and cost critic, each on its own.
         use_sde: generalised state-dependent exploration, Box actions only.
@@ -443,15 +448,14 @@ class PPOLagrangian(OnPolicyAlgorithm):
         ent_coef = self.entropy_schedule(self._current_progress_remaining)
         buffer = self.rollout_buffer
         explained = explained_variance(buffer.values.flatten(), buffer.returns.flatten())
-        buffer.set_policy_advantages(
-            lagrangian_advantages(
-                buffer.advantages,
-                buffer.cost_advantages,
-                self.multipliers,
-                normalise=self.normalize_advantage,
-                valid=buffer.valid,
-            )
+        advantages, scale = lagrangian_advantages(
+            buffer.advantages,
+            buffer.cost_advantages,
+            self.multipliers,
+            normalise=self.normalize_advantage,
+            valid=buffer.valid,
         )
+        buffer.set_policy_advantages(advantages)
         groups = self.policy.parameter_groups()
         logs: dict[str, list[float]] = {
             name: []
@@ -485,7 +489,7 @@ class PPOLagrangian(OnPolicyAlgorithm):
                 entropy_loss = log_prob.mean() if entropy is None else -entropy.mean()
                 loss = (
                     policy_loss
-                    + ent_coef * entropy_loss
+                    + ent_coef / scale * entropy_loss
                     + self.vf_coef * value_loss
                     + self.cost_vf_coef * cost_loss
                 )
@@ -520,6 +524,7 @@ class PPOLagrangian(OnPolicyAlgorithm):
         self.logger.record("train/n_updates", self._n_updates, exclude="tensorboard")
         self.logger.record("train/clip_range", clip_range)
         self.logger.record("train/ent_coef", ent_coef)
+        self.logger.record("train/advantage_scale", scale)
         self.logger.record("rollout/episodes", self.episodes)
 
     def learn(

@@ -32,7 +32,7 @@ class Libraries(NamedTuple):
 def _missing(package: str) -> MissingDependencyError:
     error = MissingDependencyError(package, "robosuite", "A robosuite environment")
     # The extra cannot bring robosuite itself: its wheel pins a mink that no current numpy suits.
-    error.args = (f"{error.args[0]} && pip install --no-deps robosuite==1.5.2",)
+    error.msg = f"{error.msg} && pip install --no-deps robosuite==1.5.2"
     return error
 
 

@@ -17,7 +17,6 @@ from safe_rl.envs.tabular.streams import key_of_seed, uniform_array
 from safe_rl.errors import ConfigurationError, ResetNeededError
 
 _DRAWS = np.uint64(DRAWS_PER_CALL)
-_OFFSETS = np.arange(DRAWS_PER_CALL, dtype=np.uint64)[:, None]
 
 
 class TabularVectorEnv(VectorEnv[Any, Any, Any]):
@@ -63,6 +62,9 @@ class TabularVectorEnv(VectorEnv[Any, Any, Any]):
         self.action_space = batch_space(self.single_action_space, num_envs)
         self._engaging = np.zeros(model.num_states, np.bool_) if engaging is None else engaging
         self._everywhere = np.ones(num_envs, np.bool_)
+        # SAME_STEP also draws, in the same call, what the reset after this step would draw first.
+        draws = DRAWS_PER_CALL + (self.autoreset_mode is AutoresetMode.SAME_STEP)
+        self._offsets = np.arange(draws, dtype=np.uint64)[:, None]
         self._keys = np.zeros(num_envs, np.uint64)
         self._counters = np.zeros(num_envs, np.uint64)
         self._seeded = False
@@ -122,13 +124,13 @@ class TabularVectorEnv(VectorEnv[Any, Any, Any]):
             )
         model = self.model
         row = self._states * model.num_actions + actions
-        draws, ends = uniform_array(self._keys, self._counters + _OFFSETS)
+        draws = uniform_array(self._keys, self._counters + self._offsets)
         self._counters += _DRAWS
-        outcome = (model.cumulative[row] <= draws[:, None]).sum(axis=1)
+        outcome = (model.cumulative_by_outcome.take(row, axis=1) <= draws[0]).sum(axis=0)
         cell = row * model.num_outcomes + outcome
         states = model.flat_next_state[cell]
         rewards = model.flat_reward[cell]
-        terminated = ends < model.termination
+        terminated = draws[1] < model.termination
         self._states = states
         self._returns += rewards
         self._engaged |= self._engaging[states]
@@ -136,7 +138,7 @@ class TabularVectorEnv(VectorEnv[Any, Any, Any]):
             # NEXT_STEP: this call is a reset for them, and what was sampled above never happened.
             rewards[restart] = 0.0
             terminated[restart] = False
-            self._start(restart, draws[restart])
+            self._start(restart, draws[0, restart])
         self._over = terminated.copy()
         truncated = np.zeros(self.num_envs, np.bool_)
         if self.autoreset_mode is not AutoresetMode.SAME_STEP or not terminated.any():
@@ -149,7 +151,7 @@ class TabularVectorEnv(VectorEnv[Any, Any, Any]):
             )
         final = self._final(terminated)
         rows = np.flatnonzero(terminated)
-        self._start(rows, uniform_array(self._keys[rows], self._counters[rows]))
+        self._start(rows, draws[2, rows])
         self._counters[rows] += _DRAWS
         return (
             self.observation_table[self._states],
