@@ -3,26 +3,27 @@
 Definitions are SafeManip's (appendix F.1, phi 1 to phi 3), one monitor instance per object. For an
 object ``o``:
 
-==================================  =============================================================
-``object_grasped_raw(o)``           opposing contacts on two fingers, and the fingers closed
-``object_grasped(o)``               the same, after a symmetric 5-frame debounce
-``object_sync(o)``                  it moved with the gripper since the previous frame
-``object_dropped(o)``               the frame on which ``object_grasped`` falls
-``object_released(o)``              that frame, where the hold was ended on purpose (see below)
-``object_left_gripper(o)``          its box no longer overlaps the gripper's
-``object_supported(o)``             it rests on a fixture or on another object
-``object_settled(o)``               supported, stable on its support, and the gripper has cleared it
-``release_object_settle_timeout(o)``  100 frames since the drop without its having settled
-==================================  =============================================================
+| proposition | true when |
+| --- | --- |
+| `object_grasped_raw(o)` | opposing contacts on two fingers, and the fingers closed |
+| `object_grasped(o)` | the same, after a symmetric 5-frame debounce |
+| `object_sync(o)` | it moved with the gripper since the previous frame |
+| `object_dropped(o)` | the frame on which `object_grasped` falls |
+| `object_released(o)` | that frame, where the hold was ended on purpose (see below) |
+| `object_left_gripper(o)` | its box no longer overlaps the gripper's |
+| `object_supported(o)` | it rests on a fixture or on another object |
+| `object_settled(o)` | supported, stable on its support, and the gripper has cleared it |
+| `release_object_settle_timeout(o)` | 100 frames since the drop without its having settled |
 
-and for the scene ``forbidden_contact`` and ``forbidden_contact_sustained``.
+and for the scene `forbidden_contact` and `forbidden_contact_sustained`. Which supports suit an
+object is for the scene to say: what it does not report as a support (the floor) is none.
 
-One definition is read more strictly than SafeManip words it. ``object_released`` needs evidence of
+One definition is read more strictly than SafeManip words it. `object_released` needs evidence of
 intent: the gripper opens, or the object is already supported. SafeManip looks for it on the frame
-where the debounced hold ends, five frames (0.25 s) after the true one. In that time an object falls
-30 cm, so on a table every object that slips out of a closed gripper would be "supported" by then
-and count as released. Here the support must be there on the frame where the hold truly ends;
-opening counts from the frame before that one until the debounced end.
+where the debounced hold ends, four frames (0.2 s) after the first one without a hold. In that time
+an object falls 20 cm, so above a table most objects that slip out of a closed gripper would be
+"supported" by then and count as released. Here the support must be there on the frame where the
+hold truly ends; opening counts from the frame before that one until the debounced end.
 """
 
 from __future__ import annotations
@@ -270,7 +271,11 @@ class ManipulationGrounding:
 
     @property
     def features(self) -> tuple[float, ...]:
-        """The state of all devices as numbers in [0, 1]."""
+        """The state of all devices as numbers in [0, 1].
+
+        Not in it is what each object rested on before its hold, which decides whether a held object
+        may touch that again.
+        """
         own = (value for part in self._parts for value in part.features)
         return (*own, float(self._was_opening), *self._sustained.features)
 

@@ -165,7 +165,8 @@ class CostModel:
 
         A specification's cost is its V, summed over its instances; its U for ``kind="exposure"``;
         and for ``kind="per_trigger"`` the signal of its per-trigger limit, where it has one, for
-        learners that read nothing but ``info["cost"]``. The signals of the constraints, whose expectation ``threshold`` bounds:
+        learners that read nothing but ``info["cost"]``. The signals of the constraints, whose
+        expectation ``threshold`` bounds:
 
         * ``episode``: the specification's cost;
         * ``probability``: 1 once the specification has been violated, so that the expectation is

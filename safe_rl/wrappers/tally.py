@@ -98,11 +98,6 @@ def add_final(tally: Tally, final: StepEvents, pending: Ints) -> Tally:
     return Tally(counts)
 
 
-def choose_tally(where: NDArray[np.bool_], new: Tally, old: Tally) -> Tally:
-    """Return ``new`` in the environments ``where`` (``[n]``), and ``old`` in the others."""
-    return Tally(np.where(where[:, None], new.counts, old.counts))
-
-
 def happened_since(now: Tally, before: Tally) -> Happened:
     """Return the events that ``now`` has and ``before`` had not."""
     return Happened(*(now.counts - before.counts)[:_PENDING])

@@ -295,25 +295,28 @@ def test_records_go_into_the_info_on_request(env: RobosuiteEnv) -> None:
     assert [line.split()[1] for line in text.splitlines()[1:]] == [".", "1", "1", "1"]
 
 
-def test_an_image_is_rendered(env: RobosuiteEnv) -> None:
-    from safe_rl.envs.robosuite.offscreen import OffscreenCamera
-
-    model, data = env._model, env._data
-    with pytest.raises(ConfigurationError, match="no camera 'attic' in the model"):
-        OffscreenCamera(model, "attic", 64, 64)
+def test_an_image_is_rendered(env: RobosuiteEnv, monkeypatch: pytest.MonkeyPatch) -> None:
     env.reset(seed=0)
+    with pytest.warns(UserWarning, match="make the environment with render_mode"):
+        assert env.render() is None
+    monkeypatch.setattr(env, "render_mode", "rgb_array")
+    monkeypatch.setattr(env, "_image", ("attic", 96, 64))
+    with pytest.raises(ConfigurationError, match="no camera 'attic' in the model"):
+        env.render()
+    monkeypatch.setattr(env, "_image", ("frontview", 96, 64))
     try:
-        camera = OffscreenCamera(model, "frontview", 96, 64)
+        image = env.render()
     except ConfigurationError as error:
         assert "install Mesa" in str(error)
         pytest.skip(str(error))
-    image = camera.render(data)
-    assert image.shape == (64, 96, 3) and image.dtype == np.uint8
+    assert image is not None and image.shape == (64, 96, 3) and image.dtype == np.uint8
     assert image.std() > 10  # not one colour
     env.step(np.ones(7))
     env.step(np.ones(7))
-    assert not np.array_equal(camera.render(data), image)
-    camera.close()
+    assert not np.array_equal(env.render(), image)
+    assert env._camera is not None
+    env._camera.close()
+    monkeypatch.setattr(env, "_camera", None)
 
 
 def test_misuse_is_one_clear_error(env: RobosuiteEnv) -> None:

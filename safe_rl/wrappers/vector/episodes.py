@@ -14,7 +14,6 @@ from safe_rl.monitors import (
     finish,
     initial_state,
     make_tables,
-    restart,
     state_from_dict,
     state_to_dict,
     step,
@@ -26,7 +25,6 @@ from safe_rl.wrappers.tally import (
     Tally,
     add_final,
     add_letter,
-    choose_tally,
     empty_tally,
     happened_since,
     with_end,
@@ -72,10 +70,16 @@ class VectorEpisodes:
 
     def begin(self, rows: Bools) -> None:
         """Forget the episodes of ``rows``; the next letter of each is the first of a new one."""
-        self.state = restart(self.tables, self.state, rows)
-        self.tally = choose_tally(rows, self._nothing, self.tally)
-        self._charged = choose_tally(rows, self._nothing, self._charged)
-        self._paid = EpisodeValues(*(np.where(rows[:, None], 0.0, paid) for paid in self._paid))
+        # Few rows begin at a step: writing those into copies is cheaper than choosing everywhere.
+        where = np.flatnonzero(rows)
+        automaton, is_open = self.state.automaton.copy(), self.state.open.copy()
+        automaton[where], is_open[where] = self.tables.initial, 0
+        self.state = MonitorState(automaton, is_open)
+        self.tally = _with_rows(self.tally, where, 0)
+        self._charged = _with_rows(self._charged, where, 0)
+        self._paid = EpisodeValues(*(paid.copy() for paid in self._paid))
+        for paid in self._paid:
+            paid[where] = 0.0
 
     def advance(self, letters: Bools, rows: Bools | None = None) -> StepEvents:
         """Let the monitors of ``rows`` (all, by default) consume ``letters`` (``[num_envs, P]``).
@@ -91,9 +95,8 @@ class VectorEpisodes:
         where = np.flatnonzero(rows)
         before = MonitorState(self.state.automaton[where], self.state.open[where])
         after, some = step(self.tables, before, letters[where])
-        counts = self.tally.counts.copy()
-        counts[:, where] = add_letter(Tally(counts[:, where]), before, some).counts
-        self.tally = Tally(counts)
+        added = add_letter(Tally(self.tally.counts[:, where]), before, some)
+        self.tally = _with_rows(self.tally, where, added.counts)
         automaton, is_open = self.state.automaton.copy(), self.state.open.copy()
         automaton[where], is_open[where] = after
         self.state = MonitorState(automaton, is_open)
@@ -115,9 +118,8 @@ class VectorEpisodes:
         where = np.flatnonzero(rows)
         ended = MonitorState(self.state.automaton[where], self.state.open[where])
         final, pending = finish(self.tables, ended, terminated[where])
-        counts = self.tally.counts.copy()
-        counts[:, where] = add_final(Tally(counts[:, where]), final, pending).counts
-        self.tally = Tally(counts)
+        decided = add_final(Tally(self.tally.counts[:, where]), final, pending)
+        self.tally = _with_rows(self.tally, where, decided.counts)
         codes = events.codes.copy()
         codes[where] = with_end(StepEvents(codes[where]), final).codes
         return StepEvents(codes)
@@ -132,16 +134,16 @@ class VectorEpisodes:
         costs = values.costs - self._paid.costs
         signal = values.constraint_costs - self._paid.constraint_costs
         happened = happened_since(self.tally, self._charged)
-        if rows.all():
+        others = np.flatnonzero(~rows)
+        if len(others) == 0:
             self._paid, self._charged = values, self.tally
         else:
-            picked = rows[:, None]
-            costs, signal = np.where(picked, costs, 0.0), np.where(picked, signal, 0.0)
-            happened = Happened(*(np.where(picked, field, 0) for field in happened))
-            self._paid = EpisodeValues(
-                *(np.where(picked, new, old) for old, new in zip(self._paid, values, strict=True))
-            )
-            self._charged = choose_tally(rows, self.tally, self._charged)
+            for array in (costs, signal, *happened):
+                array[others] = 0
+            for value, paid in zip(values, self._paid, strict=True):
+                value[others] = paid[others]
+            self._paid = values
+            self._charged = _with_rows(self.tally, others, self._charged.counts[:, others])
         return Charge(costs @ self.model.weights, costs, signal, happened)
 
     def get_state(self) -> dict[str, Any]:
@@ -169,3 +171,10 @@ class VectorEpisodes:
     def _set(self, state: MonitorState, tally: Tally, charged: Tally) -> None:
         self.state, self.tally, self._charged = state, tally, charged
         self._paid = self.model.episode_values(charged)
+
+
+def _with_rows(tally: Tally, where: NDArray[np.intp], counts: NDArray[np.int32] | int) -> Tally:
+    """Return ``tally`` with ``counts`` (``[6, rows, I]``) in the environments ``where``."""
+    changed = tally.counts.copy()
+    changed[:, where] = counts
+    return Tally(changed)

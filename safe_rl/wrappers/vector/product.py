@@ -18,7 +18,7 @@ from safe_rl.wrappers.features import FeatureKind, MonitorFeatures, ObservationM
 from safe_rl.wrappers.initial_gate import derived_seed, gate_failed, gated_instances
 from safe_rl.wrappers.labels import Grounding
 from safe_rl.wrappers.snapshot import load_vector_env, save_vector_env
-from safe_rl.wrappers.tally import Happened
+from safe_rl.wrappers.tally import Happened, Tally
 from safe_rl.wrappers.vector.episodes import VectorEpisodes
 from safe_rl.wrappers.vector.labels import Letters, VectorLabelSource
 from safe_rl.wrappers.vector.rows import (
@@ -297,8 +297,15 @@ class VectorProductMDP(VectorWrapper[Any, Any, Any, Any, Any]):
 
     def _counts(self, events: StepEvents, rows: Bools) -> dict[str, NDArray[Any]]:
         """The counts of the episodes that ended in ``rows``, zero elsewhere."""
-        counts = self.episodes.tally.to_counts(events)._asdict()
-        return {key: np.where(rows[:, None], value, 0) for key, value in counts.items()}
+        where = np.flatnonzero(rows)
+        ended = Tally(self.episodes.tally.counts[:, where]).to_counts(
+            StepEvents(events.codes[where])
+        )
+        counts = {}
+        for key, values in ended._asdict().items():
+            counts[key] = np.zeros(events.codes.shape, values.dtype)
+            counts[key][where] = values
+        return counts
 
     def _pass_gate(
         self,
@@ -347,27 +354,27 @@ class VectorProductMDP(VectorWrapper[Any, Any, Any, Any, Any]):
         return violated
 
     def _observe(self, observations: Any) -> Any:
-        vectors = self._feature_vectors()
+        vectors = self._feature_vectors(slice(None))
         return observations if vectors is None else self._merger.merge(observations, vectors)
 
-    def _feature_vectors(self) -> NDArray[np.float32] | None:
-        """The monitor features, ``[num_envs, F]``."""
+    def _feature_vectors(self, rows: slice | NDArray[np.intp]) -> NDArray[np.float32] | None:
+        """The monitor features of ``rows``, ``[rows, F]``."""
         if self._features is None:
             return None
         episodes = self.episodes
-        return self._features.vector(
-            episodes.state.automaton, episodes.model.memory(episodes.tally)
-        )
+        memory = episodes.model.memory(Tally(episodes.tally.counts[:, rows]))
+        return self._features.vector(episodes.state.automaton[rows], memory)
 
     def _final_observations(self, given: Any, ended: Bools) -> NDArray[np.object_]:
         """Return the last observation of each row that ended, ``None`` elsewhere."""
         final = np.full(self.num_envs, None, dtype=object)
         if given is None:
             return final
-        vectors = self._feature_vectors()
-        for row in np.flatnonzero(ended):
+        where = np.flatnonzero(ended)
+        vectors = self._feature_vectors(where)
+        for i, row in enumerate(where):
             own = take_row(given, int(row))
-            final[row] = own if vectors is None else self._merger.merge(own, vectors[row])
+            final[row] = own if vectors is None else self._merger.merge(own, vectors[i])
         return final
 
 

@@ -1,0 +1,38 @@
+"""Trains on KitchenGrid with the shipped preset and scores the final policy exactly.
+
+``python kitchen_run.py SEED FOLDER`` writes ``FOLDER/exact_SEED.json``: the return and what each
+limit bounds, by one linear solve on the product CMDP, so that no sampling noise is left.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+from safe_rl.algos.exact import evaluate_policy, product_cmdp, solve_lp
+from safe_rl.cli.building import build_product, build_specs
+from safe_rl.cli.demo import compose
+from safe_rl.cli.exact_scores import exact_json, exact_limits, policy_table
+from safe_rl.cli.policies import load_model
+from safe_rl.cli.training import train
+
+
+def main() -> None:
+    seed, folder = int(sys.argv[1]), Path(sys.argv[2])
+    settings = compose("ppo_lagrangian", seed, folder, None)
+    finished = train(settings)
+    model = load_model(finished.checkpoint, averaged="auto", device="cpu", seed=0)
+    product = build_product(settings.env, settings.specs, build_specs(settings.specs), num_envs=1)
+    cmdp = product_cmdp(product.unwrapped.model, product.specs)
+    evaluation = evaluate_policy(cmdp, policy_table(model, product, cmdp))
+    result = dict(exact_json(exact_limits(cmdp, evaluation), evaluation))
+    optimum = solve_lp(cmdp)
+    result["optimum"] = optimum.value
+    result["multipliers"] = model.multipliers.tolist()
+    result["duals"] = optimum.multipliers.tolist()
+    (folder / f"exact_{seed}.json").write_text(json.dumps(result, indent=1))
+
+
+if __name__ == "__main__":
+    main()
