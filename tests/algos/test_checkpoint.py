@@ -370,7 +370,7 @@ def test_a_strangers_pickle_is_never_run(tmp_path: Path) -> None:
     evil_torch = io.BytesIO()
     th.save({"x": Evil()}, evil_torch)
     for name, content in (
-        ("policy.pt", pickle.dumps(Evil())),
+        ("policy.pt", pickle.dumps(Evil(), protocol=2)),
         ("policy.pt", evil_torch.getvalue()),
         ("arrays.npz", objects.getvalue()),
     ):

@@ -252,8 +252,8 @@ def test_state_passes_through() -> None:
 
 
 def test_attributes_and_wrappers() -> None:
-    env = VectorEnvAdapter(SyncVectorEnv([lambda: ScriptedEnv(4), lambda: ScriptedEnv(6)]))
-    assert env.get_attr("length") == [4, 6]
+    env = adapter(AutoresetMode.NEXT_STEP, (4, 3))
+    assert env.get_attr("length") == [4, 3]
     assert not env.has_attr("no_such_thing")
     assert env.env_method("reset", indices=[1], seed=1)[0][0].shape == (2,)
     assert env.env_is_wrapped(gym.Wrapper) == [False, False]
