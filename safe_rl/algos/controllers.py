@@ -55,12 +55,21 @@ class Controller(ABC):
     Args:
         initial: first value of every multiplier, or one value per constraint.
         upper: largest value that a multiplier may take.
+        warmup: fraction of the training in which the multipliers keep their first value. A policy
+            that has not yet learned to act costs little because it does little, and multipliers
+            that start above zero would fall for that reason alone.
     """
 
     kind: ClassVar[str] = ""
 
-    def __init__(self, initial: float | Sequence[float] = 0.0, upper: float = math.inf) -> None:
+    def __init__(
+        self,
+        initial: float | Sequence[float] = 0.0,
+        upper: float = math.inf,
+        warmup: float = 0.0,
+    ) -> None:
         self.upper = _check_number("upper", upper)
+        self.warmup = _check_number("warmup", warmup, highest=1.0)
         values = np.atleast_1d(np.asarray(initial, dtype=np.float64))
         if values.ndim != 1 or not ((values >= 0.0) & (values <= self.upper)).all():
             raise ConfigurationError(
@@ -121,12 +130,19 @@ class Controller(ABC):
                 f"{bounds.tolist()}; update only from finished episodes"
             )
         progress = min(max(float(progress), 0.0), 1.0)
+        if progress < self.warmup:
+            return self.multipliers
         self._multipliers = np.clip(self._step(measured, bounds, progress), 0.0, self.upper)
         return self.multipliers
 
     def config(self) -> dict[str, Any]:
         """Return ``{"kind": ..., **arguments}``; :func:`make_controller` rebuilds it."""
-        return {"kind": self.kind, "initial": self.initial, "upper": self.upper}
+        return {
+            "kind": self.kind,
+            "initial": self.initial,
+            "upper": self.upper,
+            "warmup": self.warmup,
+        }
 
     def state_dict(self) -> dict[str, list[float]]:
         """Return the state as lists of plain numbers."""
@@ -197,8 +213,9 @@ class ProjectedGradient(Controller):
         final_fraction: float = 1.0,
         initial: float | Sequence[float] = 0.0,
         upper: float = math.inf,
+        warmup: float = 0.0,
     ) -> None:
-        super().__init__(initial, upper)
+        super().__init__(initial, upper, warmup)
         self.lr = _check_number("lr", lr)
         self.final_fraction = _check_number("final_fraction", final_fraction, highest=1.0)
 
@@ -240,8 +257,9 @@ class PID(Controller):
         final_fraction: float = 1.0,
         initial: float | Sequence[float] = 0.0,
         upper: float = math.inf,
+        warmup: float = 0.0,
     ) -> None:
-        super().__init__(initial, upper)
+        super().__init__(initial, upper, warmup)
         self.kp = _check_number("kp", kp)
         self.ki = _check_number("ki", ki)
         self.kd = _check_number("kd", kd)
@@ -326,8 +344,9 @@ class LogBarrier(Controller):
         sharpness: float = 20.0,
         initial: float | Sequence[float] = 0.0,
         upper: float = 100.0,
+        warmup: float = 0.0,
     ) -> None:
-        super().__init__(initial, upper)
+        super().__init__(initial, upper, warmup)
         self.sharpness = _check_number("sharpness", sharpness, lowest=1e-12)
 
     def config(self) -> dict[str, Any]:
@@ -356,8 +375,9 @@ class ExactPenalty(Controller):
         kappa: float = 20.0,
         initial: float | Sequence[float] = 0.0,
         upper: float = math.inf,
+        warmup: float = 0.0,
     ) -> None:
-        super().__init__(initial, upper)
+        super().__init__(initial, upper, warmup)
         self.kappa = _check_number("kappa", kappa)
 
     def config(self) -> dict[str, Any]:
@@ -378,7 +398,7 @@ def make_controller(kind: str, **arguments: Any) -> Controller:
     """Return a controller by the name that configuration files use.
 
     >>> make_controller("projected_gradient", lr=0.1)
-    ProjectedGradient(initial=0.0, upper=inf, lr=0.1, final_fraction=1.0)
+    ProjectedGradient(initial=0.0, upper=inf, warmup=0.0, lr=0.1, final_fraction=1.0)
 
     Raises:
         ConfigurationError: there is no such controller, or it has no such argument.

@@ -252,7 +252,7 @@ def _draw_instances(axes: Axes, timeline: EpisodeTimeline) -> None:
                 label=once(label),
                 zorder=1,
             )
-            if length >= max(1.0, len(steps) / 60):
+            if length >= max(1.0, len(steps) / 60) and not exposed[start]:
                 axes.text(
                     start + (length - 1) / 2,
                     height + 0.02,

@@ -209,6 +209,7 @@ def test_everything_comes_back(tmp_path: Path) -> None:
         },
         policy_average=0.5,
         clip_range=(0.2, 0.1),
+        ent_coef=(0.04, 0.01, "geometric"),
     )
     path = model.save(tmp_path / "model")
     assert path == tmp_path / "model.zip"
@@ -225,6 +226,7 @@ def test_everything_comes_back(tmp_path: Path) -> None:
     assert list(other.ep_info_buffer) == list(model.ep_info_buffer)
     assert other.lr_schedule(0.5) == model.lr_schedule(0.5) == 5e-4
     assert other.clip_schedule(0.5) == pytest.approx(0.15)
+    assert other.entropy_schedule(0.5) == pytest.approx(0.02)
     assert other.policy.activation_fn is th.nn.ReLU
     assert other.num_timesteps == 24 and other.iteration == 3
     assert th.rand(1).item() == pytest.approx(_draw_after(model, path))

@@ -69,6 +69,15 @@ def test_pid_integral_does_not_wind_up() -> None:
     assert controller.update([1.5], [1.0])[0] == pytest.approx(0.5)
 
 
+def test_warmup_keeps_the_first_value() -> None:
+    controller = PID(kp=0.0, ki=1.0, initial=0.5, warmup=0.2)
+    controller.start(1)
+    assert controller.update([0.0], [1.0], progress=0.1)[0] == 0.5
+    assert controller.update([9.0], [1.0], progress=0.19)[0] == 0.5
+    # Nothing was gathered meanwhile, for instance in an integral.
+    assert controller.update([1.25], [1.0], progress=0.2)[0] == 0.75
+
+
 def test_log_barrier_and_exact_penalty_by_hand() -> None:
     barrier = LogBarrier(sharpness=2.0, upper=7.0)
     barrier.start(3)

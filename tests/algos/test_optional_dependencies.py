@@ -17,7 +17,7 @@ def run(code: str) -> subprocess.CompletedProcess[str]:
 def test_controllers_import_no_framework() -> None:
     result = run(
         "import sys; from safe_rl.algos import PID; PID();"
-        "bad = {'torch', 'stable_baselines3', 'scipy', 'jax'} & set(sys.modules); print(bad or 'none')"
+        "print({'torch', 'stable_baselines3', 'scipy', 'jax'} & set(sys.modules) or 'none')"
     )
     assert result.stdout.strip() == "none", result.stderr
 

@@ -259,7 +259,7 @@ def test_bad_arguments_are_clear_errors() -> None:
         build(cost_gamma=1.5)
     with pytest.raises(ConfigurationError, match="would be ignored"):
         build(controller=PID(), controller_kwargs={"kp": 1.0})
-    with pytest.raises(ConfigurationError, match="learning_rate must be a number, a pair"):
+    with pytest.raises(ConfigurationError, match="learning_rate must be a number"):
         build(learning_rate="fast")
     with pytest.raises(ConfigurationError, match="finite numbers"):
         build(cost_limits=[float("nan"), 1.0])

@@ -255,7 +255,8 @@ def test_attributes_and_wrappers() -> None:
     env = adapter(AutoresetMode.NEXT_STEP, (4, 3))
     assert env.get_attr("length") == [4, 3]
     assert not env.has_attr("no_such_thing")
-    assert env.env_method("reset", indices=[1], seed=1)[0][0].shape == (2,)
+    env.reset()
+    assert env.env_method("_observe", indices=[1])[0].shape == (2,)
     assert env.env_is_wrapped(gym.Wrapper) == [False, False]
     product = VectorEnvAdapter(kitchen(2))
     assert product.env_is_wrapped(VectorProductMDP) == [True, True]

@@ -108,7 +108,7 @@ def test_glass_quick_slips_and_careful_does_not() -> None:
         firm: PARAMETERS.firm_grasp,
         rack: 1 - PARAMETERS.firm_grasp,
     }
-    moved = Station.SINK
+    moved = Station.STOVE
     slips = reached(hasty, Action.UP)
     assert slips[hasty._replace(station=moved, hand=Hand.GLASS_SLIPPING)] == PARAMETERS.slip
     assert reached(firm, Action.UP) == {firm._replace(station=moved): 1.0}
@@ -191,6 +191,7 @@ def test_success_and_engagement_are_reported() -> None:
     *_, info = env.step(Action.QUICK)
     assert info == {"success": False, "engaged": True}
     env.step(Action.UP)
+    env.step(Action.LEFT)
     _, reward, *_, info = env.step(Action.QUICK)
     assert reward == 1.0 and info == {"success": True, "engaged": True}
 
@@ -201,8 +202,8 @@ def test_rendering() -> None:
     start = env.unwrapped.states.index(at(Station.CUPBOARD, Order.GLASS, Hand.GLASS_SLIPPING))
     env.reset(options={"state": start})
     assert env.render() == (
-        "[cupboard shut]  sink            stove\n"
-        " table           rack            fridge\n"
+        "[cupboard shut]  stove           sink\n"
+        " table           rack          | fridge\n"
         "order: glass; hand: glass, slipping"
     )
     pictures = gym.make(ID, render_mode="rgb_array", termination=1e-9)

@@ -22,7 +22,7 @@ from stable_baselines3.common.buffers import RolloutBuffer
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.on_policy_algorithm import OnPolicyAlgorithm
 from stable_baselines3.common.policies import BasePolicy
-from stable_baselines3.common.type_aliases import GymEnv, MaybeCallback, Schedule
+from stable_baselines3.common.type_aliases import GymEnv, MaybeCallback
 from stable_baselines3.common.utils import FloatSchedule, explained_variance, obs_as_tensor
 from stable_baselines3.common.vec_env import VecEnv
 from torch.nn import functional as F
@@ -44,7 +44,7 @@ from safe_rl.algos.torch.policies import (
     CostMultiInputPolicy,
 )
 from safe_rl.algos.torch.ratios import TriggerRatios
-from safe_rl.algos.torch.schedules import make_schedule
+from safe_rl.algos.torch.schedules import ScheduleLike, make_schedule
 from safe_rl.algos.torch.vec_env import VectorEnvAdapter
 from safe_rl.errors import ConfigurationError
 
@@ -83,8 +83,8 @@ class PPOLagrangian(OnPolicyAlgorithm):
             ``CostCriticMixin``.
         env: a Gymnasium environment, an id, an SB3 ``VecEnv``, or a Gymnasium ``VectorEnv`` (such
             as ``VectorProductMDP``).
-        learning_rate: a number, a pair ``(first, last)`` annealed linearly over the training, or a
-            function of the remaining progress (1 to 0).
+        learning_rate: a number, ``(first, last)`` annealed linearly over the training, ``(first,
+            last, "geometric")``, or a function of the remaining progress (1 to 0).
         n_steps: steps of each environment per rollout.
         batch_size: minibatch size.
         n_epochs: passes over each rollout.
@@ -100,9 +100,9 @@ class PPOLagrangian(OnPolicyAlgorithm):
         cost_gamma: discount factor of the costs; ``gamma`` by default.
         cost_gae_lambda: GAE factor of the costs; ``gae_lambda`` by default.
         cost_vf_coef: weight of the cost critics' loss; ``vf_coef`` by default.
-        clip_range: PPO's clipping; a number, a pair or a function.
+        clip_range: PPO's clipping; as ``learning_rate``.
         normalize_advantage: centre and scale the combined advantage over the rollout.
-        ent_coef: entropy bonus in units of reward; a number, a pair or a function. It is divided by
+        ent_coef: entropy bonus in units of reward; as ``learning_rate``. It is divided by
             the scale of the advantages like the rest of the objective, so it means the same
             whatever the multipliers are: an action that is worse by several times ``ent_coef`` is
             hardly taken. The optimum under constraints is a mixture, and it is this bonus that
@@ -140,7 +140,7 @@ class PPOLagrangian(OnPolicyAlgorithm):
         self,
         policy: str | type[CostCriticMixin],
         env: GymEnv | VectorEnv | str | None,
-        learning_rate: float | Sequence[float] | Schedule = 3e-4,
+        learning_rate: ScheduleLike = 3e-4,
         n_steps: int = 2048,
         batch_size: int = 64,
         n_epochs: int = 10,
@@ -154,9 +154,9 @@ class PPOLagrangian(OnPolicyAlgorithm):
         cost_gamma: float | None = None,
         cost_gae_lambda: float | None = None,
         cost_vf_coef: float | None = None,
-        clip_range: float | Sequence[float] | Schedule = 0.2,
+        clip_range: ScheduleLike = 0.2,
         normalize_advantage: bool = True,
-        ent_coef: float | Sequence[float] | Schedule = 0.0,
+        ent_coef: ScheduleLike = 0.0,
         vf_coef: float = 0.5,
         max_grad_norm: float = 0.5,
         use_sde: bool = False,

@@ -1,9 +1,10 @@
 """The kitchen's rules of motion and contact, written once; ``build_model`` tabulates them.
 
-A robot works through orders in a kitchen of six stations (two rows of three)::
+A robot works through orders in a kitchen of six stations, two rows of three with a wall between the
+rack and the fridge, so that the way from the fridge leads past the sink::
 
-    cupboard | sink  | stove
-    table    | rack  | fridge
+    cupboard   stove   sink
+    table      rack  | fridge
 
     RAW    take raw meat out of the fridge and put it on the stove
     READY  take bread (ready to eat) out of the fridge and serve it at the table
@@ -16,7 +17,7 @@ test. Each rule has a quick way that risks it and a slower way that keeps it:
 rule               quick                                        careful
 =================  ===========================================  ================================
 grasp stability    a hasty grip, which may slip when moving     a firm grip, which takes longer
-contamination      fetch bread with hands that touched meat     go by the sink first
+contamination      fetch bread with hands that touched meat     stop at the sink on the way
 action onset       serve on the bare table                      lay a plate first
 enclosure access   reach into the shut cupboard, which jams     open the door first
 =================  ===========================================  ================================
@@ -43,11 +44,15 @@ class Station(IntEnum):
     """The stations, row by row; ``divmod(station, COLUMNS)`` is its cell."""
 
     CUPBOARD = 0
-    SINK = 1
-    STOVE = 2
+    STOVE = 1
+    SINK = 2
     TABLE = 3
     RACK = 4
     FRIDGE = 5
+
+
+WALL = frozenset({Station.RACK, Station.FRIDGE})
+"""The two neighbours between which the robot cannot pass."""
 
 
 class Order(IntEnum):
@@ -196,10 +201,12 @@ def _move(state: Kitchen, action: Action, parameters: KitchenParameters) -> Iter
     row, column = divmod(state.station, COLUMNS)
     row += (action is Action.DOWN) - (action is Action.UP)
     column += (action is Action.RIGHT) - (action is Action.LEFT)
-    if not (0 <= row < ROWS and 0 <= column < COLUMNS):
+    inside = 0 <= row < ROWS and 0 <= column < COLUMNS
+    station = Station(row * COLUMNS + column) if inside else state.station
+    if station is state.station or {station, state.station} == WALL:
         yield Outcome(1.0, state, 0.0)
         return
-    moved = state._replace(station=Station(row * COLUMNS + column))
+    moved = state._replace(station=station)
     worse, chance = {
         Hand.GLASS_HASTY: (Hand.GLASS_SLIPPING, parameters.slip),
         Hand.GLASS_SLIPPING: (Hand.EMPTY, parameters.drop),

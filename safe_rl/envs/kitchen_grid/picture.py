@@ -12,6 +12,7 @@ from safe_rl.envs.kitchen_grid.canvas import Canvas, Colour
 from safe_rl.envs.kitchen_grid.dynamics import (
     COLUMNS,
     ROWS,
+    WALL,
     Event,
     Hand,
     Kitchen,
@@ -126,6 +127,12 @@ def _fridge(canvas: Canvas, x: float, y: float, state: Kitchen) -> None:
     canvas.box(x + 27, y + 40, 3, 14, DARK_STEEL)
 
 
+def _wall(canvas: Canvas) -> None:
+    """The wall, on the edge that its two stations share."""
+    (row, left), (_, right) = sorted(divmod(station, COLUMNS) for station in WALL)
+    canvas.box(right * CELL - 3, row * CELL + 2, 6, CELL - 4, INK, radius=2)
+
+
 _STATION: dict[Station, Callable[[Canvas, float, float, Kitchen], None]] = {
     Station.CUPBOARD: _cupboard,
     Station.SINK: _sink,
@@ -170,6 +177,7 @@ def _drawn(state: Kitchen) -> NDArray[np.uint8]:
         row, column = divmod(station, COLUMNS)
         paint(canvas, column * CELL, row * CELL, state)
         canvas.text(column * CELL + 6, row * CELL + 5, station.name, FAINT)
+    _wall(canvas)
     _robot(canvas, state)
     canvas.box(0, ROWS * CELL, COLUMNS * CELL, STRIP, INK)
     canvas.text(8, ROWS * CELL + 10, f"ORDER {state.order.name}", PLATE, size=1.8)
@@ -200,8 +208,10 @@ def write(state: Kitchen) -> str:
                 name += " open" if state.door_open else " shut"
             if station is Station.TABLE and state.plate_laid:
                 name += " plate"
-            cells.append(f"[{name}]" if station is state.station else f" {name} ")
-        lines.append("".join(f"{cell:<16}" for cell in cells).rstrip())
+            cell = f"[{name}]" if station is state.station else f" {name} "
+            walled = {station, station + 1} == WALL
+            cells.append(f"{cell:<15}{'|' if walled else ' '}")
+        lines.append("".join(cells).rstrip())
     hand = state.hand.name.lower().replace("_", ", ")
     event = "" if state.event is Event.NONE else f"; {state.event.name.lower().replace('_', ' ')}"
     lines.append(f"order: {state.order.name.lower()}; hand: {hand}{event}")
