@@ -43,9 +43,9 @@ from safe_rl.algos.torch.plain import decode_argument, decode_space, encode_argu
 from safe_rl.errors import CheckpointError, ConfigurationError
 
 if TYPE_CHECKING:
-    from safe_rl.algos.torch.ppo_lagrangian import PPOLagrangian
+    from safe_rl.algos.torch.on_policy import ConstrainedOnPolicyAlgorithm
 
-    Model = TypeVar("Model", bound=PPOLagrangian)
+    Model = TypeVar("Model", bound=ConstrainedOnPolicyAlgorithm)
 
 __all__ = ["load", "save", "trained_normaliser", "wrap_frozen"]
 
@@ -60,7 +60,9 @@ def _path(path: str | os.PathLike[str]) -> Path:
 # --- writing -------------------------------------------------------------------------------------
 
 
-def save(model: PPOLagrangian, path: str | os.PathLike[str], *, exact: bool = False) -> Path:
+def save(
+    model: ConstrainedOnPolicyAlgorithm, path: str | os.PathLike[str], *, exact: bool = False
+) -> Path:
     """Write ``model`` to ``path``; with ``exact``, reset what cannot be saved (see the module).
 
     Raises:
@@ -126,7 +128,7 @@ _COUNTERS = (
 )
 
 
-def _environment_state(model: PPOLagrangian, exact: bool) -> dict[str, Any]:
+def _environment_state(model: ConstrainedOnPolicyAlgorithm, exact: bool) -> dict[str, Any]:
     if model.env is None or model._last_obs is None:
         return {"kind": "none"}
     try:
@@ -143,19 +145,19 @@ def _environment_state(model: PPOLagrangian, exact: bool) -> dict[str, Any]:
     return {"kind": "seed", "seed": seed, "reason": reason}
 
 
-def trained_normaliser(model: PPOLagrangian) -> dict[str, Any] | None:
+def trained_normaliser(model: ConstrainedOnPolicyAlgorithm) -> dict[str, Any] | None:
     """Return the normaliser's state that belongs to the model, or None if it has none."""
     return _normaliser_state(model)
 
 
-def _normaliser_state(model: PPOLagrangian) -> dict[str, Any] | None:
+def _normaliser_state(model: ConstrainedOnPolicyAlgorithm) -> dict[str, Any] | None:
     normaliser = model.get_vec_normalize_env()
     if normaliser is not None:
         return normaliser_state(normaliser)
     return getattr(model, "_saved_normaliser", None)
 
 
-def _random_states(model: PPOLagrangian) -> dict[str, Any]:
+def _random_states(model: ConstrainedOnPolicyAlgorithm) -> dict[str, Any]:
     return {
         "python": random.getstate(),
         "numpy": np.random.get_state(),  # noqa: NPY002
@@ -167,7 +169,7 @@ def _random_states(model: PPOLagrangian) -> dict[str, Any]:
     }
 
 
-def _restore_random_states(model: PPOLagrangian, states: Mapping[str, Any]) -> None:
+def _restore_random_states(model: ConstrainedOnPolicyAlgorithm, states: Mapping[str, Any]) -> None:
     random.setstate(states["python"])
     np.random.set_state(states["numpy"])  # noqa: NPY002
     th.set_rng_state(th.from_numpy(np.array(states["torch"])))
@@ -186,7 +188,7 @@ def load(
     device: th.device | str,
     overrides: Mapping[str, Any],
 ) -> Model:
-    """Read a model; see :meth:`PPOLagrangian.load`."""
+    """Read a model; see :meth:`ConstrainedOnPolicyAlgorithm.load`."""
     path = _path(path)
     tree, states = read_archive(path)
     if not isinstance(tree, dict) or tree.get("format") != FORMAT:
@@ -270,7 +272,7 @@ def _build(
 
 
 def _attach(
-    model: PPOLagrangian,
+    model: ConstrainedOnPolicyAlgorithm,
     env: GymEnv | VectorEnv,
     tree: dict[str, Any],
     path: Path,
@@ -311,7 +313,7 @@ def _attach(
     model._vec_normalize_env = normaliser
 
 
-def _continue_run(model: PPOLagrangian, tree: dict[str, Any], path: Path) -> None:
+def _continue_run(model: ConstrainedOnPolicyAlgorithm, tree: dict[str, Any], path: Path) -> None:
     """Bring the environment and the episodes under way back to where they were."""
     assert model.env is not None
     environment = tree["environment"]

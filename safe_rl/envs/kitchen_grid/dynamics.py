@@ -123,7 +123,7 @@ class KitchenParameters:
     firm_grasp: float = 0.4
     slip: float = 0.25
     drop: float = 0.1
-    jam: float = 0.2
+    jam: float = 0.1
     door_shuts: float = 0.3
     order_reward: float = 1.0
 
