@@ -86,6 +86,7 @@ class AlgoSettings:
     controller: str = "pid"
     controller_kwargs: dict[str, Any] | None = None
     multiplier_min_episodes: int = 1
+    relative_violations: bool = False
     learning_rate: Any = 3e-4
     n_steps: int = 2048
     batch_size: int = 64

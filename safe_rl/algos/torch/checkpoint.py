@@ -89,6 +89,7 @@ def save(
             "limits": model.constraints.limits,
             "kinds": model.constraints.kinds,
             "cost_key": model.constraints.cost_key,
+            "scales": model.constraints.scales,
         },
         "counters": {name: getattr(model, name) for name in _COUNTERS},
         "controller_state": model.controller.state_dict(),
@@ -238,13 +239,22 @@ def _build(
     if "controller_kwargs" not in overrides:
         own = {key: value for key, value in tree["controller"].items() if key != "kind"}
         arguments["controller_kwargs"] = None if "controller" in overrides else own
-    model = cls(env=None, device=device, _init_setup_model=False, **arguments)
+    model = cls(
+        env=None,  # type: ignore[arg-type]
+        device=device,
+        _init_setup_model=False,
+        **arguments,
+    )
     model.observation_space = decode_space(tree["spaces"]["observation"])
     model.action_space = decode_space(tree["spaces"]["action"])
     model.n_envs = tree["n_envs"]
     parts = tree["constraints"]
     model.constraints = ConstraintSet(
-        tuple(parts["ids"]), tuple(parts["limits"]), tuple(parts["kinds"]), parts["cost_key"]
+        ids=tuple(parts["ids"]),
+        limits=tuple(parts["limits"]),
+        kinds=tuple(parts["kinds"]),
+        cost_key=parts["cost_key"],
+        scales=tuple(parts["scales"]),
     )
     model._saved_normaliser = tree["normaliser"]  # type: ignore[attr-defined]
     if env is not None:

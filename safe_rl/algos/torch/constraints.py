@@ -26,12 +26,16 @@ class ConstraintSet:
         limits: the bound on the expected sum of each constraint's cost over an episode.
         kinds: "episode", "probability" or "per_trigger", where the environment says so.
         cost_key: the entry of ``info`` that holds the costs of a step.
+        scales: what a violation is compared with where it is taken relative: the limit as the
+            specification gives it (for a per-trigger limit the rate d, whose bound here is 0), and
+            1 where there is none or it is 0.
     """
 
     ids: tuple[str, ...]
     limits: tuple[float, ...]
     kinds: tuple[str, ...]
     cost_key: str
+    scales: tuple[float, ...]
 
     def __len__(self) -> int:
         """Return the number of constraints."""
@@ -76,7 +80,7 @@ def resolve_constraints(
     else:
         limits = [float(x) for x in np.atleast_1d(np.asarray(cost_limits, dtype=np.float64))]
         if not limits:
-            return ConstraintSet((), (), (), cost_key)
+            return ConstraintSet((), (), (), cost_key, ())
         if declared and len(limits) != len(ids):
             raise ConfigurationError(
                 f"cost_limits gives {len(limits)} limits {limits}, but the environment has "
@@ -89,7 +93,9 @@ def resolve_constraints(
         raise ConfigurationError(f"cost limits must be finite numbers, got {limits}")
     if len(set(ids)) != len(ids):
         raise ConfigurationError(f"constraint names must differ, got {', '.join(ids)}")
-    return ConstraintSet(ids, tuple(limits), kinds or ("episode",) * len(ids), cost_key)
+    given = [float(getattr(constraint, "value", 0.0)) for constraint in declared] or limits
+    scales = tuple(value if value > 0.0 else 1.0 for value in given)
+    return ConstraintSet(ids, tuple(limits), kinds or ("episode",) * len(ids), cost_key, scales)
 
 
 def read_costs(infos: Sequence[dict[str, Any]], constraints: ConstraintSet) -> FloatArray:

@@ -89,6 +89,8 @@ class PPOLagrangian(ConstrainedOnPolicyAlgorithm):
         controller: a :class:`~safe_rl.algos.controllers.Controller` or the name of one.
         controller_kwargs: its arguments, when it is given by name.
         multiplier_min_episodes: how many finished episodes a multiplier update needs.
+        relative_violations: whether the controller sees each violation as a fraction of the limit
+            that the specification gives, so that its gains suit small limits and large ones alike.
         cost_gamma: discount factor of the costs; ``gamma`` by default.
         cost_gae_lambda: GAE factor of the costs; ``gae_lambda`` by default.
         cost_vf_coef: weight of the cost critics' loss; ``vf_coef`` by default.
@@ -140,6 +142,7 @@ class PPOLagrangian(ConstrainedOnPolicyAlgorithm):
         controller: str | Controller = "pid",
         controller_kwargs: dict[str, Any] | None = None,
         multiplier_min_episodes: int = 1,
+        relative_violations: bool = False,
         cost_gamma: float | None = None,
         cost_gae_lambda: float | None = None,
         cost_vf_coef: float | None = None,
@@ -200,6 +203,7 @@ class PPOLagrangian(ConstrainedOnPolicyAlgorithm):
         self.clip_schedule = FloatSchedule(make_schedule(clip_range, "clip_range"))
         self.entropy_schedule = FloatSchedule(make_schedule(ent_coef, "ent_coef"))
         self.multiplier_min_episodes = multiplier_min_episodes
+        self.relative_violations = relative_violations
         self.policy_average = policy_average
         if isinstance(controller, Controller):
             if controller_kwargs:
@@ -283,7 +287,9 @@ class PPOLagrangian(ConstrainedOnPolicyAlgorithm):
         if ids and len(self._pending) >= self.multiplier_min_episodes:
             values = np.mean(self._pending, axis=0)
             self._pending = []
-            self.controller.update(values, limits, progress=1.0 - self._current_progress_remaining)
+            unit = np.asarray(self.constraints.scales) if self.relative_violations else 1.0
+            progress = 1.0 - self._current_progress_remaining
+            self.controller.update(values / unit, limits / unit, progress=progress)
             self.num_multiplier_updates += 1
             for name, violation in zip(ids, values - limits, strict=True):
                 self.logger.record(f"violation/{name}", float(violation))
