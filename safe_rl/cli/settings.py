@@ -87,6 +87,7 @@ class AlgoSettings:
     controller_kwargs: dict[str, Any] | None = None
     multiplier_min_episodes: int = 1
     relative_violations: bool = False
+    limit_margin: float = 0.0
     learning_rate: Any = 3e-4
     n_steps: int = 2048
     batch_size: int = 64

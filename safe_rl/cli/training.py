@@ -181,6 +181,7 @@ def build_model(algo: AlgoSettings, envs: VecEnv, seed: int, device: str = "cpu"
         controller_kwargs=dict(algo.controller_kwargs or {}),
         multiplier_min_episodes=algo.multiplier_min_episodes,
         relative_violations=algo.relative_violations,
+        limit_margin=algo.limit_margin,
         cost_gamma=algo.cost_gamma,
         cost_gae_lambda=algo.cost_gae_lambda,
         cost_vf_coef=algo.cost_vf_coef,

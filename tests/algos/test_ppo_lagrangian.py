@@ -121,6 +121,26 @@ def test_multiplier_min_episodes_gathers_across_rollouts() -> None:
     assert model.episodes == 12
 
 
+@pytest.mark.parametrize("relative", [False, True])
+def test_relative_violations_and_the_margin(relative: bool) -> None:
+    """An episode of 4 steps costs 46 and 600; the limits are 23 and 1200, a tenth in reserve."""
+    env = ScriptedEnv(length=4)
+    env.constraints = (constraint("over", 23.0), constraint("under", 1200.0))
+    model = PPOLagrangian(
+        "MlpPolicy",
+        env,
+        controller=ProjectedGradient(lr=0.5, initial=1000.0),
+        relative_violations=relative,
+        limit_margin=0.1,
+        **SMALL,
+    )
+    model.learn(8)  # one rollout, so one update
+    violations = np.array([46 - 0.9 * 23, 600 - 0.9 * 1200])
+    if relative:
+        violations = violations / [23, 1200]
+    np.testing.assert_allclose(model.multipliers, 1000.0 + 0.5 * violations)
+
+
 @pytest.mark.parametrize("truncates", [False, True])
 @pytest.mark.parametrize("num_envs", [1, 3])
 def test_episode_sums_are_exact_across_rollouts(truncates: bool, num_envs: int) -> None:

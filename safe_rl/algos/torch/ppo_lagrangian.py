@@ -91,6 +91,8 @@ class PPOLagrangian(ConstrainedOnPolicyAlgorithm):
         multiplier_min_episodes: how many finished episodes a multiplier update needs.
         relative_violations: whether the controller sees each violation as a fraction of the limit
             that the specification gives, so that its gains suit small limits and large ones alike.
+        limit_margin: the part of each limit that the controller keeps in reserve, since a policy
+            that mixes two behaviours ends a little to either side of what it aims at.
         cost_gamma: discount factor of the costs; ``gamma`` by default.
         cost_gae_lambda: GAE factor of the costs; ``gae_lambda`` by default.
         cost_vf_coef: weight of the cost critics' loss; ``vf_coef`` by default.
@@ -143,6 +145,7 @@ class PPOLagrangian(ConstrainedOnPolicyAlgorithm):
         controller_kwargs: dict[str, Any] | None = None,
         multiplier_min_episodes: int = 1,
         relative_violations: bool = False,
+        limit_margin: float = 0.0,
         cost_gamma: float | None = None,
         cost_gae_lambda: float | None = None,
         cost_vf_coef: float | None = None,
@@ -204,6 +207,7 @@ class PPOLagrangian(ConstrainedOnPolicyAlgorithm):
         self.entropy_schedule = FloatSchedule(make_schedule(ent_coef, "ent_coef"))
         self.multiplier_min_episodes = multiplier_min_episodes
         self.relative_violations = relative_violations
+        self.limit_margin = limit_margin
         self.policy_average = policy_average
         if isinstance(controller, Controller):
             if controller_kwargs:
@@ -240,6 +244,8 @@ class PPOLagrangian(ConstrainedOnPolicyAlgorithm):
         for name in ("gamma", "gae_lambda", "cost_gamma", "cost_gae_lambda"):
             if not 0.0 <= getattr(self, name) <= 1.0:
                 refuse(name, getattr(self, name), "between 0 and 1")
+        if not 0.0 <= self.limit_margin < 1.0:
+            refuse("limit_margin", self.limit_margin, "at least 0 and below 1")
         if not 0.0 <= self.policy_average < 1.0:
             refuse("policy_average", self.policy_average, "at least 0 and below 1")
         if self.env is not None:
@@ -287,9 +293,11 @@ class PPOLagrangian(ConstrainedOnPolicyAlgorithm):
         if ids and len(self._pending) >= self.multiplier_min_episodes:
             values = np.mean(self._pending, axis=0)
             self._pending = []
-            unit = np.asarray(self.constraints.scales) if self.relative_violations else 1.0
+            scales = np.asarray(self.constraints.scales)
+            unit = scales if self.relative_violations else 1.0
+            aims = limits - self.limit_margin * scales
             progress = 1.0 - self._current_progress_remaining
-            self.controller.update(values / unit, limits / unit, progress=progress)
+            self.controller.update(values / unit, aims / unit, progress=progress)
             self.num_multiplier_updates += 1
             for name, violation in zip(ids, values - limits, strict=True):
                 self.logger.record(f"violation/{name}", float(violation))
