@@ -26,7 +26,7 @@ SEEDS = range(5)
 
 pytestmark = pytest.mark.xfail(
     strict=False,
-    reason="the preset is not yet proven on all five seeds: returns of 0.96 to 0.97 of the optimum, "
+    reason="not yet proven on all five seeds: 0.96 to 0.97 of the optimum on those that were run, "
     "but one limit of one seed has ended 6% past its value",
 )
 
