@@ -180,13 +180,7 @@ class _Compiler:
             edge = ~self._state((self._normalise(node), 0))
         else:
             below, above = self._plain_edge(d.low[node]), self._plain_edge(d.high[node])
-            if below == above:
-                edge = below
-            else:
-                edge = len(self._edge_var)
-                self._edge_var.append(var)
-                self._edge_low.append(below)
-                self._edge_high.append(above)
+            edge = self._decision(var, below, above)
         self._plain_edges[node] = edge
         return edge
 
@@ -210,15 +204,18 @@ class _Compiler:
         else:
             below = self._edge(tuple(low[p] if var[p] == top else p for p in parts))
             above = self._edge(tuple(high[p] if var[p] == top else p for p in parts))
-            if below == above:
-                edge = below
-            else:
-                edge = len(self._edge_var)
-                self._edge_var.append(top - self._num_memory)
-                self._edge_low.append(below)
-                self._edge_high.append(above)
+            edge = self._decision(top - self._num_memory, below, above)
         self._edges[parts] = edge
         return edge
+
+    def _decision(self, atom: int, below: int, above: int) -> int:
+        """The reference that decides on ``atom``; a decision that makes no difference is none."""
+        if below == above:
+            return below
+        self._edge_var.append(atom)
+        self._edge_low.append(below)
+        self._edge_high.append(above)
+        return len(self._edge_var) - 1
 
     def _state(self, state: tuple[int, int]) -> int:
         found = self._states.get(state)

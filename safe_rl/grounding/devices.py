@@ -51,12 +51,8 @@ def _frames(number: int, name: str, least: int = 1) -> int:
     return number
 
 
-class SymmetricDebounce:
-    """A level that flips only after the new value has held for ``window`` frames in a row.
-
-    SafeManip table 5, "symmetric debounce": in either direction, so neither a stray touch nor a
-    one-frame dropout changes it. The flip happens on the ``window``-th frame of the new value.
-    """
+class _Debounce:
+    """A level and the number of frames that speak against it; subclasses say how it flips."""
 
     __slots__ = ("count", "value", "window")
 
@@ -70,16 +66,6 @@ class SymmetricDebounce:
         """Take the first frame's reading as it stands: there is nothing to smooth it with."""
         self.value, self.count = raw, 0
         return raw
-
-    def step(self, raw: bool) -> bool:
-        """Return the level after this frame's reading."""
-        if raw == self.value:
-            self.count = 0
-        else:
-            self.count += 1
-            if self.count >= self.window:
-                self.value, self.count = raw, 0
-        return self.value
 
     @property
     def features(self) -> tuple[float, ...]:
@@ -95,7 +81,27 @@ class SymmetricDebounce:
         self.value, self.count = bool(state[0]), state[1]
 
 
-class StickyTrueDebounce:
+class SymmetricDebounce(_Debounce):
+    """A level that flips only after the new value has held for ``window`` frames in a row.
+
+    SafeManip table 5, "symmetric debounce": in either direction, so neither a stray touch nor a
+    one-frame dropout changes it. The flip happens on the ``window``-th frame of the new value.
+    """
+
+    __slots__ = ()
+
+    def step(self, raw: bool) -> bool:
+        """Return the level after this frame's reading."""
+        if raw == self.value:
+            self.count = 0
+        else:
+            self.count += 1
+            if self.count >= self.window:
+                self.value, self.count = raw, 0
+        return self.value
+
+
+class StickyTrueDebounce(_Debounce):
     """A level that rises at once and falls only after ``window`` false frames in a row.
 
     SafeManip table 5, "sticky-true debounce": used for stability, where a late rising edge would
@@ -108,18 +114,7 @@ class StickyTrueDebounce:
     [True, True, True, True, True, True, False]
     """
 
-    __slots__ = ("count", "value", "window")
-
-    def __init__(self, window: int) -> None:
-        """Stay true through fewer than ``window`` false frames."""
-        self.window = _frames(window, "window")
-        self.value = False
-        self.count = 0
-
-    def reset(self, raw: bool) -> bool:
-        """Take the first frame's reading as it stands."""
-        self.value, self.count = raw, 0
-        return raw
+    __slots__ = ()
 
     def step(self, raw: bool) -> bool:
         """Return the level after this frame's reading."""
@@ -130,19 +125,6 @@ class StickyTrueDebounce:
             if self.count >= self.window:
                 self.value, self.count = False, 0
         return self.value
-
-    @property
-    def features(self) -> tuple[float, ...]:
-        """The level, and how far it is towards falling."""
-        return (float(self.value), self.count / self.window)
-
-    def get_state(self) -> tuple[int, ...]:
-        """Level and count."""
-        return (int(self.value), self.count)
-
-    def set_state(self, state: tuple[int, ...]) -> None:
-        """Restore level and count."""
-        self.value, self.count = bool(state[0]), state[1]
 
 
 class AgeCounter:
