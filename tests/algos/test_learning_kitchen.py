@@ -24,12 +24,6 @@ from tests.algos import kitchen_run
 
 SEEDS = range(5)
 
-pytestmark = pytest.mark.xfail(
-    strict=False,
-    reason="seeds 0, 1 and 3 keep every limit at 0.955 to 0.97 of the optimum; seed 4 ends with "
-    "two limits 10% and 16% past their values",
-)
-
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
