@@ -24,17 +24,22 @@ if TYPE_CHECKING:
     from safe_rl.algos.torch.callbacks import CheckpointCallback as CheckpointCallback
     from safe_rl.algos.torch.callbacks import latest_checkpoint as latest_checkpoint
     from safe_rl.algos.torch.ppo_lagrangian import PPOLagrangian as PPOLagrangian
+    from safe_rl.algos.torch.selection import BestPolicyCallback as BestPolicyCallback
+    from safe_rl.algos.torch.selection import best_checkpoint as best_checkpoint
     from safe_rl.algos.torch.vec_env import VectorEnvAdapter as VectorEnvAdapter
 
 _LAZY = {
     "PPOLagrangian": "safe_rl.algos.torch.ppo_lagrangian",
     "CheckpointCallback": "safe_rl.algos.torch.callbacks",
+    "BestPolicyCallback": "safe_rl.algos.torch.selection",
+    "best_checkpoint": "safe_rl.algos.torch.selection",
     "latest_checkpoint": "safe_rl.algos.torch.callbacks",
     "VectorEnvAdapter": "safe_rl.algos.torch.vec_env",
 }
 
 __all__ = [
     "PID",
+    "BestPolicyCallback",
     "CheckpointCallback",
     "Controller",
     "ExactPenalty",
@@ -43,6 +48,7 @@ __all__ = [
     "ProjectedGradient",
     "Unconstrained",
     "VectorEnvAdapter",
+    "best_checkpoint",
     "latest_checkpoint",
     "make_controller",
 ]

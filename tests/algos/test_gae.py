@@ -14,6 +14,7 @@ from safe_rl.algos import PPOLagrangian
 from safe_rl.algos.torch.advantages import generalised_advantages, lagrangian_advantages
 from safe_rl.algos.torch.buffers import CostRolloutBuffer
 from tests.algos.analytic_envs import ScriptedEnv
+from tests.algos.gae_by_hand import by_hand
 
 REWARD_VALUE, COST_VALUES = 7.0, (3.0, 5.0)
 
@@ -40,27 +41,6 @@ class KnownValues(BaseCallback):
         buffer = self.model.rollout_buffer
         names = ("advantages", "returns", "cost_advantages", "cost_returns", "costs")
         self.rollouts.append({name: getattr(buffer, name).copy() for name in names})
-
-
-def by_hand(
-    signal: list[float], ends: list[str], value: float, gamma: float, lam: float
-) -> list[float]:
-    """GAE from its definition, a sum over the steps to come; ``ends``: "", "stop" or "cut"."""
-    size = len(signal)
-    deltas = []
-    for t in range(size):
-        future = 0.0 if ends[t] == "stop" else value
-        deltas.append(signal[t] + gamma * future - value)
-    result = []
-    for t in range(size):
-        total, weight = 0.0, 1.0
-        for k in range(t, size):
-            total += weight * deltas[k]
-            if ends[k]:
-                break
-            weight *= gamma * lam
-        result.append(total)
-    return result
 
 
 @pytest.mark.parametrize("truncates", [False, True])

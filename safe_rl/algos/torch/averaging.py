@@ -7,7 +7,8 @@ method circles it. An average of the iterates converges where they circle (Polya
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 
 import torch as th
 
@@ -67,6 +68,19 @@ class PolicyAverage:
         with th.no_grad():
             for name, value in self._actor(policy).items():
                 value.copy_(self.values[name])
+
+    @contextmanager
+    def in_place(self, policy: CostCriticMixin) -> Iterator[None]:
+        """Let the policy act by the average, where one is kept, and then put it back."""
+        last = {name: value.detach().clone() for name, value in self._actor(policy).items()}
+        if self.decay:
+            self.apply(policy)
+        try:
+            yield
+        finally:
+            with th.no_grad():
+                for name, value in self._actor(policy).items():
+                    value.copy_(last[name])
 
     def load(self, values: Mapping[str, th.Tensor], updates: int) -> None:
         """Restore ``values`` and ``updates``."""

@@ -3,43 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from stable_baselines3.common.vec_env import VecEnv
 
-from safe_rl.errors import ConfigurationError, near
+from safe_rl.algos.constraint_set import ConstraintSet, constraint_set
+from safe_rl.errors import ConfigurationError
 
 __all__ = ["ConstraintSet", "EpisodeSums", "read_costs", "resolve_constraints"]
 
 FloatArray = NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class ConstraintSet:
-    """Names and limits of the constraints of a run.
-
-    Attributes:
-        ids: one name per constraint, as in the logs (``lambda/<id>``, ``cost/<id>``).
-        limits: the bound on the expected sum of each constraint's cost over an episode.
-        kinds: "episode", "probability" or "per_trigger", where the environment says so.
-        cost_key: the entry of ``info`` that holds the costs of a step.
-        scales: what a violation is compared with where it is taken relative: the limit as the
-            specification gives it (for a per-trigger limit the rate d, whose bound here is 0), and
-            1 where there is none or it is 0.
-    """
-
-    ids: tuple[str, ...]
-    limits: tuple[float, ...]
-    kinds: tuple[str, ...]
-    cost_key: str
-    scales: tuple[float, ...]
-
-    def __len__(self) -> int:
-        """Return the number of constraints."""
-        return len(self.ids)
 
 
 def resolve_constraints(
@@ -59,43 +34,7 @@ def resolve_constraints(
         declared = tuple(env.get_attr("constraints", [0])[0])
     except AttributeError:
         declared = ()
-    ids = tuple(str(constraint.id) for constraint in declared)
-    kinds = tuple(str(constraint.kind) for constraint in declared)
-    limits: list[float]
-    if cost_limits is None:
-        limits = [float(constraint.threshold) for constraint in declared]
-    elif isinstance(cost_limits, Mapping):
-        if declared:
-            for name in cost_limits:
-                if name not in ids:
-                    raise ConfigurationError(
-                        f"cost_limits names {name!r}, which is no constraint of the environment"
-                        f"{near(str(name), ids)}; its constraints are {', '.join(ids)}"
-                    )
-            by_name = {c.id: float(c.threshold) for c in declared} | dict(cost_limits)
-            limits = [by_name[name] for name in ids]
-        else:
-            ids = tuple(str(name) for name in cost_limits)
-            limits = list(cost_limits.values())
-    else:
-        limits = [float(x) for x in np.atleast_1d(np.asarray(cost_limits, dtype=np.float64))]
-        if not limits:
-            return ConstraintSet((), (), (), cost_key, ())
-        if declared and len(limits) != len(ids):
-            raise ConfigurationError(
-                f"cost_limits gives {len(limits)} limits {limits}, but the environment has "
-                f"{len(ids)} constraints: {', '.join(ids)}"
-            )
-        if not declared:
-            ids = ("cost",) if len(limits) == 1 else tuple(f"cost_{i}" for i in range(len(limits)))
-    limits = [float(limit) for limit in limits]
-    if not np.isfinite(limits).all():
-        raise ConfigurationError(f"cost limits must be finite numbers, got {limits}")
-    if len(set(ids)) != len(ids):
-        raise ConfigurationError(f"constraint names must differ, got {', '.join(ids)}")
-    given = [float(getattr(constraint, "value", 0.0)) for constraint in declared] or limits
-    scales = tuple(value if value > 0.0 else 1.0 for value in given)
-    return ConstraintSet(ids, tuple(limits), kinds or ("episode",) * len(ids), cost_key, scales)
+    return constraint_set(declared, cost_limits, cost_key)
 
 
 def read_costs(infos: Sequence[dict[str, Any]], constraints: ConstraintSet) -> FloatArray:

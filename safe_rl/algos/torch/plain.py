@@ -15,7 +15,7 @@ import numpy as np
 from gymnasium import spaces
 from stable_baselines3.common.utils import ConstantSchedule, FloatSchedule, LinearSchedule
 
-from safe_rl.algos.torch.schedules import GeometricSchedule
+from safe_rl.algos import schedules
 from safe_rl.errors import CheckpointError, ConfigurationError
 
 __all__ = ["decode_argument", "decode_space", "encode_argument", "encode_space"]
@@ -45,7 +45,9 @@ def encode_argument(name: str, value: Any) -> Any:
         return value.val
     if isinstance(value, LinearSchedule):
         return {"schedule": [value.start, value.end, value.end_fraction]}
-    if isinstance(value, GeometricSchedule):
+    if isinstance(value, schedules.LinearSchedule):
+        return (value.start, value.end)
+    if isinstance(value, schedules.GeometricSchedule):
         return (value.start, value.end, "geometric")
     if isinstance(value, type):
         found: type[Any] = value

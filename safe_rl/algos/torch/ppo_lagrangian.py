@@ -22,6 +22,7 @@ from stable_baselines3.common.utils import FloatSchedule, explained_variance
 from torch.nn import functional as F
 
 from safe_rl.algos.controllers import Controller, make_controller
+from safe_rl.algos.schedules import ScheduleLike, make_schedule
 from safe_rl.algos.torch.advantages import lagrangian_advantages
 from safe_rl.algos.torch.averaging import PolicyAverage
 from safe_rl.algos.torch.buffers import CostDictRolloutBuffer, CostRolloutBuffer
@@ -37,7 +38,6 @@ from safe_rl.algos.torch.policies import (
     CostMultiInputPolicy,
 )
 from safe_rl.algos.torch.ratios import TriggerRatios
-from safe_rl.algos.torch.schedules import ScheduleLike, make_schedule
 from safe_rl.errors import ConfigurationError
 
 __all__ = ["PPOLagrangian"]

@@ -5,13 +5,31 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from stable_baselines3.common.utils import LinearSchedule
-
 from safe_rl.errors import ConfigurationError
 
-__all__ = ["GeometricSchedule", "ScheduleLike", "make_schedule"]
+__all__ = ["GeometricSchedule", "LinearSchedule", "ScheduleLike", "make_schedule"]
 
 ScheduleLike = float | Sequence[Any] | Callable[[float], float]
+
+
+class LinearSchedule:
+    """From ``start`` to ``end`` by a constant difference per step of progress.
+
+    >>> LinearSchedule(1.0, 0.0)(0.25)
+    0.25
+    """
+
+    def __init__(self, start: float, end: float) -> None:
+        self.start = start
+        self.end = end
+
+    def __call__(self, progress_remaining: float) -> float:
+        """Return the value at a remaining progress (1 at the start, 0 at the end)."""
+        return self.start + (1.0 - progress_remaining) * (self.end - self.start)
+
+    def __repr__(self) -> str:
+        """Show the ends."""
+        return f"LinearSchedule(start={self.start}, end={self.end})"
 
 
 class GeometricSchedule:
@@ -65,7 +83,7 @@ def make_schedule(value: ScheduleLike, name: str) -> float | Callable[[float], f
             raise TypeError
         first, last, shape = value if len(value) == 3 else (*value, "linear")
         if shape == "linear":
-            return LinearSchedule(float(first), float(last), 1.0)
+            return LinearSchedule(float(first), float(last))
         if shape == "geometric":
             return GeometricSchedule(float(first), float(last))
     except (TypeError, ValueError):
