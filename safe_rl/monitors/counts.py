@@ -47,7 +47,7 @@ class CountArrays(NamedTuple):
 def zero_counts(tables: MonitorTables, batch_shape: tuple[int, ...] = ()) -> CountArrays:
     """Return the counts before the first step."""
     xp = tables.xp
-    shape = (*batch_shape, tables.num_instances)
+    shape = tables.shape(batch_shape)
 
     def zeros(dtype: Array) -> Array:
         return xp.zeros(shape, dtype=dtype, device=tables.device)
@@ -102,7 +102,7 @@ def add_end(
         done: Boolean ``[...]``, where an episode terminated or was truncated.
     """
     xp = tables.xp
-    ended = xp.expand_dims(done, axis=-1)
+    ended = xp.expand_dims(done, axis=tables.axis)
     closed = add_events(tables, counts, events)
     closed = closed._replace(N=closed.N - pending, pending=pending)
     return CountArrays(
@@ -113,7 +113,7 @@ def add_end(
 def clear_counts(tables: MonitorTables, counts: CountArrays, where: Array) -> CountArrays:
     """Return the counts with zeros in the lanes that begin a new episode."""
     xp = tables.xp
-    chosen = xp.expand_dims(where, axis=-1)
+    chosen = xp.expand_dims(where, axis=tables.axis)
     return CountArrays(*(xp.where(chosen, xp.zeros_like(array), array) for array in counts))
 
 

@@ -36,14 +36,16 @@ def state_from_dict(tables: MonitorTables, saved: Mapping[str, Any]) -> MonitorS
         if key not in saved:
             raise CheckpointError(f"the saved monitor state lacks {key!r}; it is damaged")
         array = np.asarray(saved[key], dtype=np.int32)
-        if array.shape[-1:] != (tables.num_instances,):
+        if array.ndim == 0 or array.shape[tables.axis] != tables.num_instances:
             raise CheckpointError(
-                f"the saved monitor state {key!r} has the shape {array.shape}, but the last axis "
-                f"must be {tables.num_instances} instances; it belongs to another run"
+                f"the saved monitor state {key!r} has the shape {array.shape}, but the "
+                f"{'last' if tables.axis == -1 else 'first'} axis must be {tables.num_instances} "
+                "instances; it belongs to another run"
             )
         arrays.append(array)
     automaton, is_open = arrays
-    if (automaton < 0).any() or (automaton >= np.array(tables.num_states)).any():
+    by_instance = np.moveaxis(automaton, tables.axis, -1)
+    if (automaton < 0).any() or (by_instance >= np.array(tables.num_states)).any():
         raise CheckpointError(
             "the saved monitor state holds an automaton state that does not exist; it is damaged"
         )

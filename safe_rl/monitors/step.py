@@ -1,7 +1,10 @@
 """The one step of many monitors, written once against the array API standard.
 
-NumPy, PyTorch and JAX run the same lines; in JAX they can be jitted, mapped and scanned. What they
-compute is what the plain :class:`safe_rl.monitors.Monitor` computes, bit for bit.
+NumPy, PyTorch and JAX run the same lines; in JAX they can be jitted, mapped, scanned and sharded.
+What they compute is what the plain :class:`safe_rl.monitors.Monitor` computes, bit for bit.
+
+Shapes are written for tables with ``axis=-1``. With ``axis=0`` the axis of propositions or
+instances comes first: ``[P, ...]`` and ``[I, ...]``.
 """
 
 from __future__ import annotations
@@ -13,10 +16,13 @@ from safe_rl.monitors.events import (
     ARMED,
     CLOSED,
     CLOSED_BIT,
+    EXPOSED,
     TRIGGERED,
+    VERDICT_SHIFT,
     VIOLATED,
     Array,
     StepEvents,
+    Verdict,
 )
 from safe_rl.monitors.tables import ENTRY_SHIFT, DenseTables, DiagramTables, MonitorTables
 
@@ -36,11 +42,8 @@ class MonitorState(NamedTuple):
 def initial_state(tables: MonitorTables, batch_shape: tuple[int, ...] = ()) -> MonitorState:
     """Return the state before the first letter; arrays of shape ``[*batch_shape, I]``."""
     xp = tables.xp
-    shape = (*batch_shape, tables.num_instances)
-    return MonitorState(
-        automaton=xp.broadcast_to(tables.initial, shape) + xp.zeros_like(tables.initial),
-        open=xp.zeros(shape, dtype=xp.int32, device=tables.device),
-    )
+    nothing = xp.zeros(tables.shape(batch_shape), dtype=xp.int32, device=tables.device)
+    return MonitorState(automaton=tables.along(tables.initial, nothing) + nothing, open=nothing)
 
 
 def step(
@@ -83,7 +86,10 @@ def step(
 
 
 def finish(
-    tables: MonitorTables, state: MonitorState, terminated: Array
+    tables: MonitorTables,
+    state: MonitorState,
+    terminated: Array,
+    events: StepEvents | None = None,
 ) -> tuple[StepEvents, Array]:
     """Return what the end of each episode decides (rule 4 of the monitor semantics).
 
@@ -92,6 +98,8 @@ def finish(
         state: Arrays ``[..., I]``, after the last letter.
         terminated: Boolean ``[...]``: true where the environment terminated, false where the
             episode was truncated (or goes on).
+        events: The events of the last letter, where they are at hand: they tell what would
+            otherwise be looked up for each state.
 
     Returns:
         Events ``[..., I]`` to be added to those of the last step, and the pending events, int32
@@ -100,13 +108,13 @@ def finish(
         and the open events are pending, to be taken off N.
     """
     xp = tables.xp
-    index = tables.state_base + state.automaton
-    ends = xp.expand_dims(terminated, axis=-1)
-    codes = xp.where(
-        ends,
-        _look_up(xp, tables.terminated_codes, index),
-        _look_up(xp, tables.truncated_codes, index),
-    )
+    if events is None:
+        base = tables.along(tables.state_base, state.automaton)
+        standing = _look_up(xp, tables.state_codes, base + state.automaton)
+    else:
+        standing = events.codes & (ARMED | Verdict.VIOLATED << VERDICT_SHIFT)
+    ends = xp.expand_dims(terminated, axis=tables.axis)
+    codes = xp.where(ends, _decided(xp, standing), standing)
     return StepEvents(codes), xp.where(ends, xp.zeros_like(state.open), state.open)
 
 
@@ -131,10 +139,28 @@ def restart(tables: MonitorTables, state: MonitorState, where: Array) -> Monitor
         where: Boolean ``[...]``.
     """
     xp = tables.xp
-    chosen = xp.expand_dims(where, axis=-1)
+    chosen = xp.expand_dims(where, axis=tables.axis)
+    initial = tables.along(tables.initial, state.automaton)
     return MonitorState(
-        automaton=xp.where(chosen, tables.initial, state.automaton),
+        automaton=xp.where(chosen, initial, state.automaton),
         open=xp.where(chosen, xp.zeros_like(state.open), state.open),
+    )
+
+
+def _decided(xp, standing: Array) -> Array:  # type: ignore[no-untyped-def]
+    """What a termination makes of ``ARMED`` and the verdict: ``machine.terminated_code``."""
+
+    def everywhere(code: int) -> Array:
+        return xp.full_like(standing, code)
+
+    armed = (standing & ARMED) != 0
+    # Bit 1 of a verdict tells the two that do not accept from the two that do.
+    fails = (standing & (Verdict.PRESUMABLY_VIOLATED << VERDICT_SHIFT)) != 0
+    lost = CLOSED | Verdict.VIOLATED << VERDICT_SHIFT
+    return xp.where(
+        armed & ~fails,
+        everywhere(CLOSED | ARMED | Verdict.SATISFIED << VERDICT_SHIFT),
+        xp.where(armed, everywhere(lost | VIOLATED | EXPOSED), everywhere(lost)),
     )
 
 
@@ -149,21 +175,34 @@ def _entries(tables: MonitorTables, automaton: Array, letters: Array) -> Array:
         _dense_entries(tables, dense, _columns(tables, automaton, dense.columns), letters),
         _diagram_entries(tables, diagram, _columns(tables, automaton, diagram.columns), letters),
     ]
-    return xp.take(xp.concat(parts, axis=-1), tables.order, axis=-1)
+    return xp.take(xp.concat(parts, axis=tables.axis), tables.order, axis=tables.axis)
 
 
 def _columns(tables: MonitorTables, array: Array, columns: tuple[int, ...]) -> Array:
     chosen = tables.xp.asarray(columns, dtype=tables.xp.int32, device=tables.device)
-    return tables.xp.take(array, chosen, axis=-1)
+    return tables.xp.take(array, chosen, axis=tables.axis)
 
 
 def _dense_entries(
     tables: MonitorTables, dense: DenseTables, automaton: Array, letters: Array
 ) -> Array:
     xp = tables.xp
-    column = xp.matmul(xp.astype(letters, xp.float32), dense.weights)
-    index = automaton * dense.width + dense.base + xp.astype(column, xp.int32)
-    return _look_up(xp, dense.entries, index)
+    if tables.axis == -1:
+        column = xp.astype(xp.matmul(xp.astype(letters, xp.float32), dense.weights), xp.int32)
+    else:
+        # One row of lanes per atom: a compiler turns these few sums into vector instructions.
+        bits = xp.astype(letters, xp.int32)
+        column = xp.stack([_number(xp, bits, atoms) for atoms in dense.atoms], axis=0)
+    width, base = tables.along(dense.width, automaton), tables.along(dense.base, automaton)
+    return _look_up(xp, dense.entries, automaton * width + base + column)
+
+
+def _number(xp, bits: Array, atoms: tuple[int, ...]) -> Array:  # type: ignore[no-untyped-def]
+    """The number whose bits are the rows ``atoms`` of ``bits``."""
+    number = xp.zeros_like(bits[0, ...])
+    for position, atom in enumerate(atoms):
+        number = number + bits[atom, ...] * (1 << position)
+    return number
 
 
 def _diagram_entries(
@@ -171,26 +210,30 @@ def _diagram_entries(
 ) -> Array:
     """Walk from each state's root to a leaf; a lane that has arrived stays on its leaf."""
     xp = tables.xp
-    ref = _look_up(xp, diagram.roots, automaton + diagram.base)
+    base, atom_base = (tables.along(x, automaton) for x in (diagram.base, diagram.atom_base))
+    ref = _look_up(xp, diagram.roots, automaton + base)
     truth = xp.reshape(xp.astype(letters, xp.int32), (-1,))
-    width = tables.num_propositions
-    batch = letters.shape[:-1]
+    batch = letters.shape[:-1] if tables.axis == -1 else letters.shape[1:]
     lanes = 1
     for size in batch:
         lanes *= size
-    offset = xp.arange(lanes, dtype=xp.int32, device=tables.device) * width
-    offset = xp.reshape(offset, (*batch, 1))
+    # A letter's truths lie ``stride`` apart in ``truth``, from where its lane begins.
+    stride, lane = (1, tables.num_propositions) if tables.axis == -1 else (lanes, 1)
+    offset = xp.arange(lanes, dtype=xp.int32, device=tables.device) * lane
+    offset = xp.expand_dims(xp.reshape(offset, batch), axis=tables.axis)
     for _ in range(diagram.depth):
         arrived = ref < 0
         node = xp.where(arrived, xp.zeros_like(ref), ref)
-        atom = _look_up(xp, diagram.var, node) + diagram.atom_base
-        value = _look_up(xp, truth, _look_up(xp, diagram.atom_column, atom) + offset)
+        atom = _look_up(xp, diagram.var, node) + atom_base
+        value = _look_up(xp, truth, _look_up(xp, diagram.atom_column, atom) * stride + offset)
         ref = xp.where(arrived, ref, _look_up(xp, diagram.children, 2 * node + value))
     return _look_up(xp, diagram.entries, -1 - ref)
 
 
 def _look_up(xp, table: Array, index: Array) -> Array:  # type: ignore[no-untyped-def]
-    """``table[index]`` for an index of any shape."""
+    """``table[index]`` for an index of any shape, never out of range."""
+    if hasattr(table, "at"):  # jax, which would otherwise look for indices out of range
+        return table.at[index].get(mode="promise_in_bounds")
     return xp.reshape(xp.take(table, xp.reshape(index, (-1,)), axis=0), index.shape)
 
 
@@ -200,9 +243,10 @@ def _check_letters(tables: MonitorTables, letters: Array) -> None:
             f"letters must be Boolean, but their dtype is {letters.dtype}; "
             "make the grounding return truth values, such as x > threshold"
         )
-    if letters.shape[-1:] != (tables.num_propositions,):
+    if letters.ndim == 0 or letters.shape[tables.axis] != tables.num_propositions:
         raise GroundingError(
-            f"letters must end in an axis of {tables.num_propositions} propositions, but have the "
-            f"shape {tuple(letters.shape)}; the columns are tables.propositions: "
+            f"letters must {'end' if tables.axis == -1 else 'begin'} in an axis of "
+            f"{tables.num_propositions} propositions, but have the shape "
+            f"{tuple(letters.shape)}; they are tables.propositions: "
             f"{', '.join(tables.propositions[:8])}{' ...' if tables.num_propositions > 8 else ''}"
         )

@@ -3,17 +3,25 @@
 Every cost is written as the value of an episode so far, a function of the counts N, V and U since
 the reset. What a step costs is that value after the step less the value before it, so that the
 steps of an episode sum to the episode's value by construction, whatever ends it.
+
+The functions are written against the array API standard: NumPy computes in float64, and any other
+library (jax, where they can be jitted) in float32.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from types import ModuleType
 from typing import Any, Literal, NamedTuple, Protocol, Self, get_args
 
 import numpy as np
+from array_api_compat import array_namespace, is_numpy_namespace
 from numpy.typing import NDArray
 
 from safe_rl.errors import ConfigurationError, near
+from safe_rl.monitors.events import Array
+from safe_rl.monitors.tables import Axis
 from safe_rl.specs import SpecSet
 from safe_rl.specs.specification import LimitKind
 
@@ -66,14 +74,10 @@ class Counts(Protocol):
 
 
 class EpisodeValues(NamedTuple):
-    """What an episode has cost so far.
+    """What an episode has cost so far: floats ``[..., specifications]``, ``[..., constraints]``."""
 
-    ``costs`` is float64 ``[..., specifications]``, ``constraint_costs`` float64
-    ``[..., constraints]``.
-    """
-
-    costs: Floats
-    constraint_costs: Floats
+    costs: Array
+    constraint_costs: Array
 
 
 def constraints_of(specs: SpecSet) -> tuple[Constraint, ...]:
@@ -100,27 +104,51 @@ def constraints_of(specs: SpecSet) -> tuple[Constraint, ...]:
 class CostModel:
     """The costs of a set of specifications, as functions of an episode's counts.
 
+    Shapes are written for ``axis=-1``; with ``axis=0`` instances, specifications and constraints
+    are the first axis, as in :class:`safe_rl.monitors.MonitorTables`.
+
     Attributes:
         constraints: The ``K`` constraints, in the order of the signal's columns.
-        weights: Each specification's weight in ``info["cost"]``, float64 ``[S]``.
+        weights: Each specification's weight in ``info["cost"]``, floats ``[S]``.
         kind: What counts as cost: violations (V), steps in violation (U), or V less the credit of
             the triggered events where a per-trigger limit sets its price.
-        membership: 1 where an instance belongs to a specification, float64 ``[I, S]``; ``None``
-            where the two are the same.
+        members: The instances of each specification.
+        xp: The array namespace.
+        axis: Which axis counts instances, specifications or constraints.
     """
 
     constraints: tuple[Constraint, ...]
-    weights: Floats
+    weights: Array
     kind: CostKind
-    membership: Floats | None
-    _columns: dict[LimitKind, NDArray[np.intp]]  # of the signal, per kind of limit
-    _sources: dict[LimitKind, NDArray[np.intp]]  # the specification behind each of those columns
-    _limits: Floats
-    _caps: Floats
+    members: tuple[tuple[int, ...], ...]
+    xp: ModuleType
+    axis: Axis
+    _membership: Array | None  # floats [I, S]; None where instances are specifications
+    _sources: dict[LimitKind, Picked]  # the specification behind each constraint of a kind
+    _order: Picked  # from the constraints kind by kind to their own order
+    _priced: Picked  # each specification's per-trigger constraint among those, else the first
+    _has_price: Array  # bool [S]
+    _limits: Array
+    _caps: Array
+    _capped: Picked  # those per-trigger constraints that have a cap
+    _caps_of_capped: Array
 
     @classmethod
-    def from_specs(cls, specs: SpecSet, kind: CostKind = "violation") -> Self:
+    def from_specs(
+        cls,
+        specs: SpecSet,
+        kind: CostKind = "violation",
+        xp: ModuleType = np,
+        *,
+        axis: Axis = -1,
+    ) -> Self:
         """Read the costs off a bound set of specifications.
+
+        Args:
+            specs: The bound specifications.
+            kind: What counts as cost.
+            xp: ``numpy`` or ``jax.numpy``.
+            axis: Which axis of the counts is that of the instances.
 
         Raises:
             ConfigurationError: ``kind`` is not a known kind of cost.
@@ -130,35 +158,67 @@ class CostModel:
                 f"cost must be one of {get_args(CostKind)}, but is {kind!r}"
                 + near(str(kind), get_args(CostKind))
             )
+        xp = array_namespace(xp.asarray([0]))
+        dtype = xp.float64 if is_numpy_namespace(xp) else xp.float32
         constraints = constraints_of(specs)
-        instance_index = np.asarray(specs.instance_index, np.intp)
-        membership: Floats | None = None
-        if not np.array_equal(instance_index, np.arange(len(specs))):
-            membership = np.zeros((len(instance_index), len(specs)), np.float64)
-            membership[np.arange(len(instance_index)), instance_index] = 1.0
+        index = [int(i) for i in specs.instance_index]
+        members = tuple(
+            tuple(i for i, s in enumerate(index) if s == spec) for spec in range(len(specs))
+        )
+        membership = None
+        if index != list(range(len(specs))):
+            matrix = np.zeros((len(index), len(specs)))
+            matrix[np.arange(len(index)), np.asarray(index, np.intp)] = 1.0
+            membership = xp.asarray(matrix, dtype=dtype)
         of_kind = {
             name: [k for k, c in enumerate(constraints) if c.kind == name]
             for name in get_args(LimitKind)
         }
         rates = [constraints[k] for k in of_kind["per_trigger"]]
+        price = {c.index: place for place, c in enumerate(rates)}
+        capped = [place for place, c in enumerate(rates) if c.cap is not None]
+
+        def put(values: Sequence[float]) -> Array:
+            return xp.asarray(np.asarray(values, np.float64), dtype=dtype)
+
         return cls(
             constraints=constraints,
-            weights=np.array([s.weight for s in specs], np.float64),
+            weights=put([s.weight for s in specs]),
             kind=kind,
-            membership=membership,
-            _columns={name: np.array(ks, np.intp) for name, ks in of_kind.items()},
+            members=members,
+            xp=xp,
+            axis=axis,
+            _membership=membership,
             _sources={
-                name: np.array([constraints[k].index for k in ks], np.intp)
+                name: _picked([constraints[k].index for k in ks], len(specs))
                 for name, ks in of_kind.items()
             },
-            _limits=np.array([c.value for c in rates], np.float64),
-            _caps=np.array([np.inf if c.cap is None else c.cap for c in rates], np.float64),
+            _order=_picked(np.argsort(sum(of_kind.values(), []), kind="stable"), len(constraints)),
+            _priced=_picked([price.get(s, 0) for s in range(len(specs))], len(rates)),
+            _has_price=xp.asarray([s in price for s in range(len(specs))], dtype=xp.bool),
+            _limits=put([c.value for c in rates]),
+            _caps=put([np.inf if c.cap is None else c.cap for c in rates]),
+            _capped=_picked(capped, len(rates)),
+            _caps_of_capped=put([rates[place].cap or 0 for place in capped]),
         )
 
-    def per_specification(self, counts: NDArray[Any]) -> Floats:
-        """Sum counts ``[..., I]`` over the instances of each specification: ``[..., S]``."""
-        values = np.asarray(counts, np.float64)
-        return values if self.membership is None else values @ self.membership
+    def per_specification(self, counts: Array) -> Array:
+        """Sum counts ``[..., I]`` over the instances of each specification: floats ``[..., S]``."""
+        values = self.xp.astype(self.xp.asarray(counts), self.weights.dtype)
+        if self._membership is None:
+            return values
+        if self.axis == -1:
+            return values @ self._membership
+        # Row by row: a compiler makes vector instructions over the lanes of it.
+        nothing = self.xp.zeros_like(values[:1, ...])
+        sums = [sum((values[i : i + 1, ...] for i in own), nothing) for own in self.members]
+        return self.xp.concat(sums, axis=0)
+
+    def weighted(self, costs: Array) -> Array:
+        """Return the one cost of ``costs`` (``[..., S]``): their weighted sum, ``[...]``."""
+        if self.axis == -1:
+            return costs @ self.weights
+        return self.xp.sum(costs * self._along(self.weights, costs), axis=0)
 
     def episode_values(self, counts: Counts) -> EpisodeValues:
         """Return what an episode has cost so far.
@@ -180,21 +240,24 @@ class CostModel:
         """
         violations = self.per_specification(counts.V)
         costs = self.per_specification(counts.U) if self.kind == "exposure" else violations
-        signal = np.empty((*costs.shape[:-1], len(self.constraints)), np.float64)
-        if len(columns := self._columns["episode"]):
-            signal[..., columns] = costs[..., self._sources["episode"]]
-        if len(columns := self._columns["probability"]):
-            signal[..., columns] = violations[..., self._sources["probability"]] > 0
-        if len(columns := self._columns["per_trigger"]):
+        signals = [
+            self._pick(costs, self._sources["episode"]),
+            self.xp.astype(
+                self._pick(violations, self._sources["probability"]) > 0, self.weights.dtype
+            ),
+        ]
+        if self._sources["per_trigger"].size:
             rated = self._sources["per_trigger"]
-            credited = np.minimum(self.per_specification(counts.N)[..., rated], self._caps)
-            signal[..., columns] = violations[..., rated] - self._limits * credited
+            triggers = self._pick(self.per_specification(counts.N), rated)
+            credited = self.xp.minimum(triggers, self._along(self._caps, triggers))
+            limits = self._along(self._limits, triggers)
+            signals.append(self._pick(violations, rated) - limits * credited)
             if self.kind == "per_trigger":
-                costs = costs.copy()
-                costs[..., rated] = signal[..., columns]
-        return EpisodeValues(costs, signal)
+                priced = self._pick(signals[-1], self._priced)
+                costs = self.xp.where(self._along(self._has_price, costs), priced, costs)
+        return EpisodeValues(costs, self._pick(self._joined(signals), self._order))
 
-    def memory(self, counts: Counts) -> Floats:
+    def memory(self, counts: Counts) -> Array:
         """Return what the constraints remember of the episode, each in [0, 1], ``[..., M]``.
 
         One entry per probability constraint (1 once violated), then one per capped per-trigger
@@ -203,12 +266,15 @@ class CostModel:
         that a truncation left pending still count here: the state that a learner bootstraps from
         is the one in which the episode would have gone on.
         """
-        violated = self.per_specification(counts.V)[..., self._sources["probability"]] > 0
-        capped = np.isfinite(self._caps)
-        caps = self._caps[capped]
-        triggers = self.per_specification(counts.N + counts.pending)
-        credited = np.minimum(triggers[..., self._sources["per_trigger"][capped]], caps) / caps
-        return np.concatenate([violated, credited], axis=-1)
+        violations = self.per_specification(counts.V)
+        violated = self._pick(violations, self._sources["probability"]) > 0
+        entries = [self.xp.astype(violated, self.weights.dtype)]
+        if self._capped.size:
+            triggers = self.per_specification(counts.N + counts.pending)
+            triggers = self._pick(self._pick(triggers, self._sources["per_trigger"]), self._capped)
+            caps = self._along(self._caps_of_capped, triggers)
+            entries.append(self.xp.minimum(triggers, caps) / caps)
+        return self._joined(entries)
 
     @property
     def memory_names(self) -> tuple[str, ...]:
@@ -217,3 +283,43 @@ class CostModel:
         rated = [c for c in self.constraints if c.kind == "per_trigger"]
         credited = [f"{c.id}:credited" for c in rated if c.cap is not None]
         return (*violated, *credited)
+
+    def _pick(self, values: Array, picked: Picked) -> Array:
+        """Take entries along the axis, in the order of ``picked``."""
+        if picked.is_all:
+            return values
+        if self.axis == -1:
+            return values[..., picked.places]
+        if not picked.size:
+            return values[:0, ...]
+        return self.xp.stack([values[int(place), ...] for place in picked.places], axis=0)
+
+    def _joined(self, parts: list[Array]) -> Array:
+        """Put parts one after another along the axis."""
+        some = [part for part in parts if part.shape[self.axis]]
+        if len(some) == 1:
+            return some[0]
+        return self.xp.concat(some or parts[:1], axis=self.axis)
+
+    def _along(self, constants: Array, like: Array) -> Array:
+        """Return ``constants`` so that they broadcast with ``like``."""
+        if self.axis == -1 or like.ndim == 1:
+            return constants
+        return self.xp.reshape(constants, (-1, *(1,) * (like.ndim - 1)))
+
+
+class Picked(NamedTuple):
+    """Places along an axis: ``is_all`` where they are all of them, in their own order."""
+
+    places: NDArray[np.intp]
+    is_all: bool
+
+    @property
+    def size(self) -> int:
+        """How many places there are."""
+        return len(self.places)
+
+
+def _picked(places: Sequence[int] | NDArray[np.intp], size: int) -> Picked:
+    found = np.asarray(places, np.intp)
+    return Picked(found, np.array_equal(found, np.arange(size)))

@@ -11,10 +11,13 @@ from typing import Any, Literal, get_args
 
 import gymnasium as gym
 import numpy as np
+from array_api_compat import array_namespace
 from gymnasium import spaces
 from numpy.typing import NDArray
 
 from safe_rl.errors import ConfigurationError, near
+from safe_rl.monitors.events import Array
+from safe_rl.monitors.tables import Axis
 
 FeatureKind = Literal["one_hot", "index"]
 KEY = "monitor"
@@ -36,6 +39,8 @@ class MonitorFeatures:
         num_states: Sequence[int],
         memory_names: Sequence[str],
         kind: FeatureKind,
+        *,
+        axis: Axis = -1,
     ) -> None:
         """Lay out the features.
 
@@ -44,6 +49,7 @@ class MonitorFeatures:
             num_states: Number of states of each instance's monitor, ``[I]``.
             memory_names: The ``M`` entries of :meth:`CostModel.memory`.
             kind: ``"one_hot"``, or ``"index"`` for the bare number of each state.
+            axis: Which axis of states, memory and features counts their entries.
 
         Raises:
             ConfigurationError: ``kind`` is unknown.
@@ -54,18 +60,19 @@ class MonitorFeatures:
                 + near(str(kind), get_args(FeatureKind))
             )
         self.kind: FeatureKind = kind
+        self._axis: Axis = axis
         counts = np.asarray(num_states, np.intp)
+        # Each one-hot entry says whether this instance is in this state.
+        self._instance = np.repeat(np.arange(len(counts)), counts)
+        self._state = np.concatenate([np.arange(0), *(np.arange(n) for n in counts)])
         if kind == "one_hot":
-            self._offsets = np.concatenate([[0], np.cumsum(counts)[:-1]]).astype(np.intp)
-            self._num_monitor = int(counts.sum())
-            monitor_high = np.ones(self._num_monitor, np.float32)
+            monitor_high = np.ones(len(self._instance), np.float32)
             names = [
                 f"{name}:state={q}"
                 for name, n in zip(instance_ids, counts, strict=True)
                 for q in range(n)
             ]
         else:
-            self._num_monitor = len(counts)
             monitor_high = np.maximum(counts - 1, 0).astype(np.float32)
             names = [f"{name}:state" for name in instance_ids]
         self.names: tuple[str, ...] = (*names, *memory_names)
@@ -73,22 +80,22 @@ class MonitorFeatures:
         self.low = np.zeros(self.size, np.float32)
         self.high = np.concatenate([monitor_high, np.ones(len(memory_names), np.float32)])
 
-    def vector(self, states: NDArray[Any], memory: NDArray[Any]) -> NDArray[np.float32]:
-        """Return the features, float32 ``[..., size]``.
+    def vector(self, states: Array, memory: Array) -> Array:
+        """Return the features, float32 ``[..., size]``; NumPy and jax run the same lines.
 
         Args:
             states: State of each instance's monitor, int ``[..., I]``.
             memory: What the constraints remember, ``[..., M]``.
         """
-        features = np.zeros((*states.shape[:-1], self.size), np.float32)
-        if self.kind == "index":
-            features[..., : self._num_monitor] = states
-        elif states.ndim == 1:
-            features[self._offsets + states] = 1.0
-        else:
-            np.put_along_axis(features, self._offsets + states, 1.0, axis=-1)
-        features[..., self._num_monitor :] = memory
-        return features
+        xp = array_namespace(states)
+        if self.kind == "one_hot":
+            if self._axis == -1:
+                states = states[..., self._instance] == xp.asarray(self._state)
+            else:
+                wanted = xp.reshape(xp.asarray(self._state), (-1, *(1,) * (states.ndim - 1)))
+                states = states[self._instance, ...] == wanted
+        parts = [xp.astype(states, xp.float32), xp.astype(memory, xp.float32)]
+        return xp.concat(parts, axis=self._axis)
 
 
 class ObservationMerger:
@@ -144,11 +151,15 @@ class ObservationMerger:
             self._layout = "wrap"
             self.space = spaces.Dict({"observation": space, key: box})
 
-    def merge(self, observation: Any, features: NDArray[np.float32]) -> Any:
-        """Return the observation with ``features`` (``[F]``, or ``[num_envs, F]``) beside it."""
+    def merge(self, observation: Any, features: Array, *, axis: Axis = -1) -> Any:
+        """Return the observation with ``features`` (``[F]``, or ``[num_envs, F]``) beside it.
+
+        ``axis`` is that of the entries: 0 for ``[D, num_envs]`` and ``[F, num_envs]``.
+        """
         if self._layout == "extend":
-            own = np.asarray(observation)
-            return np.concatenate([own, features], axis=-1).astype(self._dtype, copy=False)
+            xp = array_namespace(features)
+            joined = xp.concat([xp.asarray(observation), features], axis=axis)
+            return xp.astype(joined, self._dtype, copy=False)
         if self._layout == "key":
             return {**observation, self._key: features}
         return {"observation": observation, self._key: features}

@@ -302,7 +302,7 @@ class ProductMDP(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
             return
         values = self.model.episode_values(self._tally)
         costs = values.costs - self._paid.costs
-        info["cost"] = float(costs @ self.model.weights)
+        info["cost"] = float(self.model.weighted(costs))
         info["costs"] = costs
         info["constraint_costs"] = values.constraint_costs - self._paid.constraint_costs
         info["safety"]["happened"] = happened_since(self._tally, self._charged)

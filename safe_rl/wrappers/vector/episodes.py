@@ -144,7 +144,7 @@ class VectorEpisodes:
                 value[others] = paid[others]
             self._paid = values
             self._charged = _with_rows(self.tally, others, self._charged.counts[:, others])
-        return Charge(costs @ self.model.weights, costs, signal, happened)
+        return Charge(self.model.weighted(costs), costs, signal, happened)
 
     def get_state(self) -> dict[str, Any]:
         """Return the monitors and tallies as plain arrays (copies)."""
