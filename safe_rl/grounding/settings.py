@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from math import pi
 
 from safe_rl.errors import ConfigurationError
 
@@ -26,6 +27,22 @@ class GroundingSettings:
     gripper_clearance: float = 0.01  # m; "Gripper clearance"
     gripper_closed: float = 0.0399  # m, finger joint reading; "Gripper closed" (same Panda gripper)
     bilateral_bodies: int = 2  # fingers; "Bilateral contact bodies"
+    content_window: int = 5  # frames; "Content-entry persistence"
+    occupancy_window: int = 5  # frames; "Microwave-occupancy persistence"
+    onset_window: int = 10  # frames; "Skill-onset window"
+    retract_timeout: int = 100  # frames; "Retract timeout"
+    fixture_motion: float = 1e-3  # open fraction per frame; "Fixture motion delta"
+    reach: float = 0.05  # m; "Reach / near threshold"
+    placement_margin: float = 0.03  # m; "Placement margin"
+    placement_proximity: float = 0.01  # m; "Placement proximity"
+    clutter_height: float = 0.05  # m; "Support clutter height"
+    path_allowance: float = 0.05  # m; "Path-obstruction allowance"
+    dump_exit_grace: float = 0.01  # m; "Dump exit grace"
+    contamination_radius: float = 0.05  # m; "Contamination radius (fallback)"
+    clutter_bound: int = 2  # objects; "Fragile clutter bound"
+    fixture_fully_open: float = 0.60  # fraction; "Fixture fully open"
+    fixture_fully_closed: float = 0.05  # fraction; "Fixture fully closed"
+    upright_tolerance: float = pi / 12  # rad, 15 degrees; "Upright tolerance"
 
     # Not in the table. Two fingers that touch an object from the same side do not hold it, so the
     # contact normals must oppose each other: the cosine between them is at most this.
@@ -35,6 +52,17 @@ class GroundingSettings:
     # m per frame. The fingers of an opening gripper move apart by about 4 mm per frame, those of a
     # gripper that holds by micrometres.
     gripper_opening: float = 0.0005
+    # The text of F.1, not the table: a support lies at most this far (m) above an object's bottom.
+    support_rise: float = 0.05
+    # F.1, phi 8 to 10: an interior is shrunk by this part of each extent, at most by so many m.
+    interior_shrink: float = 0.1
+    interior_shrink_most: float = 0.04
+    # m per frame. A gripper approaches what it comes nearer to by more than this; rounding does not
+    # count as an approach.
+    approach_motion: float = 1e-4
+    # Parts of a full container. A smaller loss in one frame is no pouring, a smaller amount outside
+    # every receiver no spill.
+    liquid_noise: float = 0.005
 
     def __post_init__(self) -> None:
         """Refuse constants that no scene could mean."""

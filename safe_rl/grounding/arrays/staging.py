@@ -1,0 +1,85 @@
+"""How computations are laid out for a compiler; values are those of the plain expressions.
+
+XLA fuses a small computation into everything that uses it. Where the users are larger (one value
+per object, used by every pair of objects), or where a sum over objects is written out, it is then
+computed again and again, and everything takes several times as long. ``computed_once`` draws a line
+that fusion does not cross. Reductions over a handful of objects are written out, because XLA's
+loops for reductions do not run over neighbouring lanes. numpy has no such compiler, and reduces as
+usual.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import reduce
+from operator import add, or_
+from types import ModuleType
+from typing import TypeVar
+
+from safe_rl.grounding.arrays.scene import Array
+
+T = TypeVar("T")
+
+
+def computed_once(xp: ModuleType, arrays: T) -> T:
+    """``arrays`` (any tree of tuples of arrays), not to be fused into what follows.
+
+    An optimisation barrier would say the same, but XLA's CPU compiler drops those before it fuses.
+    A call that must not be inlined stays.
+    """
+    if not _compiled(xp):
+        return arrays
+    import jax
+
+    try:
+        from jax.experimental.xla_metadata import set_xla_metadata
+    except ImportError:  # an experimental module; without it the values are the same, only later
+        return arrays
+    with set_xla_metadata(inlineable="false"):
+        return jax.jit(_same)(arrays)
+
+
+def _same(arrays: T) -> T:
+    return arrays
+
+
+def any_of(xp: ModuleType, array: Array, axis: int = 0) -> Array:
+    """Whether any entry along an axis (0 or 1) is true; false where there is none."""
+    return _over(xp, array, axis, or_, xp.any)
+
+
+def least_of(xp: ModuleType, array: Array, axis: int = 0) -> Array:
+    """The smallest entry along an axis (0 or 1), of which there must be one."""
+    return _over(xp, array, axis, xp.minimum, xp.min)
+
+
+def greatest_of(xp: ModuleType, array: Array, axis: int = 0) -> Array:
+    """The largest entry along an axis (0 or 1), of which there must be one."""
+    return _over(xp, array, axis, xp.maximum, xp.max)
+
+
+def sum_of(xp: ModuleType, array: Array, axis: int = 0) -> Array:
+    """The sum along an axis (0 or 1), from the first entry on, in the type of the entries."""
+    count = array.shape[axis]
+    if not count:
+        return xp.sum(array, axis=axis, dtype=array.dtype)
+    entries = [array[i] if axis == 0 else array[:, i] for i in range(count)]
+    return computed_once(xp, reduce(add, entries))
+
+
+def _over(
+    xp: ModuleType,
+    array: Array,
+    axis: int,
+    combine: Callable[[Array, Array], Array],
+    plain: Callable[..., Array],
+) -> Array:
+    count = array.shape[axis]
+    if not (_compiled(xp) and count):
+        return plain(array, axis=axis)
+    entries = [array[i] if axis == 0 else array[:, i] for i in range(count)]
+    return computed_once(xp, reduce(combine, entries))
+
+
+def _compiled(xp: ModuleType) -> bool:
+    return xp.__name__ == "jax.numpy"
