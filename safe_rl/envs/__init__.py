@@ -20,6 +20,14 @@ _ENVIRONMENTS: dict[str, dict[str, Any]] = {
         "entry_point": "safe_rl.envs.robosuite:RobosuiteEnv",
         "kwargs": {"task": "Stack"},
     },
+    **{
+        f"safe_rl/Tabletop{task.capitalize()}-v0": {
+            "entry_point": "safe_rl.envs.tabletop:TabletopGymEnv",
+            "vector_entry_point": "safe_rl.envs.tabletop:TabletopVectorEnv",
+            "kwargs": {"task": task},
+        }
+        for task in ("lift", "place", "stack", "drawer", "cook")
+    },
 }
 
 

@@ -2,12 +2,16 @@
 
 A file is a list of specifications, or a mapping with the keys ``specifications`` and, if wanted,
 ``objects`` (property to object names, which binds the ``forall`` variables) and ``description``.
-The keys of a specification are those of :class:`~safe_rl.specs.Specification`.
+The keys of a specification are those of :class:`~safe_rl.specs.Specification`, and ``like``: the
+name of a shipped set and of one of its specifications, such as
+``safemanip/dropped_object_was_released``. What the entry does not give is taken from there, so that
+a limit or a narrower binding can be added without writing the formula again.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, Final
 
@@ -30,6 +34,7 @@ SPEC_KEYS: Final = (
     "says",
     "semantics",
     "initial",
+    "like",
 )
 LIMIT_KEYS: Final = ("kind", "value", "cap")
 
@@ -114,21 +119,37 @@ def _specification(entry: object, position: int) -> Specification:
     named = isinstance(entry.get("id"), str)
     name = f"specification {entry['id']!r}" if named else f"specification number {position}"
     _known_keys(entry, SPEC_KEYS, name)
-    for key in ("id", "formula"):
-        if entry.get(key) is None:
-            raise SpecificationError(f"{name}: the key {key!r} is missing; add it")
     for key, value in entry.items():
-        if value is None:
+        if value is None and key not in ("id", "formula"):
             raise SpecificationError(f"{name}, {key}: the value is empty; give one, or remove it")
     values = dict(entry)
     if "limit" in values:
         values["limit"] = _limit(values["limit"], name)
+    if "like" in values:
+        values = {**_shipped(values.pop("like"), name), **values}
+    for key in ("id", "formula"):
+        if values.get(key) is None:
+            raise SpecificationError(f"{name}: the key {key!r} is missing; add it")
     try:
         return Specification(**values)
     except SpecificationError as error:
         if named:
             raise
         raise SpecificationError(f"{name}: {error}") from error.__cause__
+
+
+def _shipped(like: object, name: str) -> dict[str, Any]:
+    """Return the parts of the shipped specification that ``like`` names."""
+    from safe_rl.specs.loading import load_specs  # which itself reads files by this module
+
+    library, slash, identity = str(like).partition("/")
+    if not slash:
+        raise SpecificationError(
+            f"{name}, like: {_shown(like)} names no shipped specification; "
+            "write the set, a slash and the id, such as safemanip/no_forbidden_contact"
+        )
+    (found,) = load_specs(library).select([identity])
+    return {field.name: getattr(found, field.name) for field in fields(found)}
 
 
 def _limit(value: object, name: str) -> Limit:
