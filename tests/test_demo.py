@@ -17,10 +17,10 @@ from typer.testing import CliRunner
 from safe_rl.algos import VectorEnvAdapter
 from safe_rl.algos.exact import evaluate_policy, product_cmdp, solve_lp
 from safe_rl.cli import app
+from safe_rl.cli.backends.torch_backend import TorchPolicy, build_model
 from safe_rl.cli.building import build_product, build_specs
 from safe_rl.cli.demo import compose
 from safe_rl.cli.exact_scores import ExactLimit, TablePolicy, exact_limits, policy_table
-from safe_rl.cli.training import build_model
 from safe_rl.evaluation import RandomPolicy, roll_out, score
 
 
@@ -40,7 +40,7 @@ def test_the_table_of_a_network_is_what_the_network_does(kitchen):
     model = build_model(settings.algo, VectorEnvAdapter(product), seed=3)
     with torch.no_grad():  # far from uniform, so that a wrong observation would show
         model.policy.action_net.weight.mul_(1000.0)
-    table = policy_table(model, product, cmdp)
+    table = policy_table(TorchPolicy(model, product, False), product, cmdp)
     random = RandomPolicy(product, 1)
     observations, _ = product.reset(seed=5)
     memory = cmdp.memory.shape[1]

@@ -84,13 +84,22 @@ def program(name: str, *arguments: str, cwd: Path, check: bool = True):
 # --- settings -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("env", ["kitchen_grid", "robosuite/lift", "robosuite/stack", "gym"])
-@pytest.mark.parametrize("algo", ["ppo_lagrangian", "ppo"])
+ENVS = [
+    "kitchen_grid",
+    "robosuite/lift",
+    "robosuite/stack",
+    "gym",
+    *(f"tabletop/{task}" for task in ("lift", "place", "stack", "drawer", "cook")),
+]
+
+
+@pytest.mark.parametrize("env", ENVS)
+@pytest.mark.parametrize("algo", ["ppo_lagrangian", "ppo", "ppo_lagrangian_jax", "ppo_jax"])
 def test_every_preset_composes(env, algo):
     extra = ["env.id=CartPole-v1"] if env == "gym" else []
     settings = settings_of("train", f"env={env}", f"algo={algo}", *extra)
     assert settings.algo.name == algo
-    assert settings.algo.controller == ("pid" if algo == "ppo_lagrangian" else "unconstrained")
+    assert settings.algo.controller == ("pid" if "lagrangian" in algo else "unconstrained")
     assert build_specs(settings.specs).constraints
 
 
@@ -409,13 +418,12 @@ def test_a_folder_without_checkpoints_is_named(trained, tmp_path):
 def test_evaluation_uses_the_trained_normaliser(tmp_path):
     """omnisafe 344, 386: fresh statistics would show the policy another observation."""
     from safe_rl.cli.building import build_product
-    from safe_rl.cli.policies import CheckpointPolicy, load_model
+    from safe_rl.cli.policies import trained_policy
 
     settings = tiny(tmp_path / "run", "algo.normalize_observations=true", steps=256)
     finished = train(settings)
     product = build_product(settings.env, settings.specs, build_specs(settings.specs), num_envs=4)
-    model = load_model(finished.checkpoint, averaged="false", device="cpu", seed=0)
-    policy = CheckpointPolicy(model, product, deterministic=True)
+    policy = trained_policy(finished.checkpoint, product, 0, averaged="false", deterministic=True)
     trained_statistics = finished.model.get_vec_normalize_env().obs_rms
     used = policy.normaliser.obs_rms
     np.testing.assert_array_equal(used.mean, trained_statistics.mean)
@@ -423,7 +431,9 @@ def test_evaluation_uses_the_trained_normaliser(tmp_path):
     policy.act(observations, np.ones(4, bool))
     assert used.count == trained_statistics.count  # acting does not move them
     shown = (observations - used.mean) / np.sqrt(used.var + policy.normaliser.epsilon)
-    expected, _ = model.predict(np.clip(shown, -10, 10).astype(np.float32), deterministic=True)
+    expected, _ = policy.model.predict(
+        np.clip(shown, -10, 10).astype(np.float32), deterministic=True
+    )
     np.testing.assert_array_equal(policy.act(observations, np.zeros(4, bool)), expected)
     product.close()
 

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import gymnasium as gym
 from gymnasium.vector import AutoresetMode, VectorEnv
 
-from safe_rl.cli.settings import EnvSettings, SpecsSettings
+from safe_rl.cli.settings import EnvSettings, SpecsSettings, TrainSettings
 from safe_rl.errors import ConfigurationError, near
 from safe_rl.specs import Limit, Specification, SpecSet, load_specs
 from safe_rl.wrappers import VectorProductMDP
+from safe_rl.wrappers.constraints import Constraint
+
+if TYPE_CHECKING:
+    from safe_rl.wrappers.functional import FunctionalProduct
 
 _AUTORESET = {
     "same_step": AutoresetMode.SAME_STEP,
@@ -65,6 +69,23 @@ def constrained_specs(specs: SpecSet) -> tuple[Specification, ...]:
             "(+specs.limits.ID='{kind: episode, value: 0.1}') or train with algo=ppo"
         )
     return tuple(specs.constraints)
+
+
+def check_limits(
+    settings: TrainSettings, constraints: Sequence[Constraint], specs: SpecSet
+) -> None:
+    """Refuse constrained learning that would constrain nothing.
+
+    Raises:
+        ConfigurationError: no specification carries a limit.
+    """
+    if settings.algo.controller != "unconstrained" and not constraints:
+        raise ConfigurationError(
+            f"algo={settings.algo.name} has nothing to constrain: none of the specifications "
+            f"{', '.join(specs.ids)} carries a limit; set one, as in "
+            f"+specs.limits.{specs.ids[0]}='{{kind: episode, value: 0.1}}', "
+            "or train with algo=ppo"
+        )
 
 
 def check_importable(settings: EnvSettings, given: Sequence[str]) -> None:
@@ -192,6 +213,35 @@ def build_product(
     except BaseException:
         envs.close()
         raise
+
+
+def build_functional_product(
+    settings: EnvSettings, specs_settings: SpecsSettings, specs: SpecSet
+) -> FunctionalProduct:
+    """Make the environment as pure functions and put the monitors on it.
+
+    Raises:
+        ConfigurationError: the environment has no such form, or a setting has no meaning for it.
+    """
+    from safe_rl.envs.functional import make_functional
+    from safe_rl.wrappers.functional import FunctionalProduct
+
+    if settings.grounding is not None:
+        raise ConfigurationError(
+            f"env.grounding={settings.grounding}: an environment on the device brings its own "
+            "propositions; leave it out, or train with algo=ppo_lagrangian (PyTorch)"
+        )
+    arguments = dict(settings.kwargs)
+    env = make_functional(settings.id, **arguments)
+    if settings.max_episode_steps is not None:
+        env.max_episode_steps = settings.max_episode_steps
+    return FunctionalProduct(
+        env,
+        specs,
+        objects=specs_settings.objects,
+        features=specs_settings.features,  # type: ignore[arg-type]
+        cost=specs_settings.cost,  # type: ignore[arg-type]
+    )
 
 
 def _objects_of(envs: VectorEnv[Any, Any, Any]) -> Mapping[str, Sequence[str]] | None:

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from safe_rl.cli.building import build_specs
+from safe_rl.cli.runs import SETTINGS_FILE
 from safe_rl.cli.settings import TrainSettings, differences, load_settings, what_is_learned
-from safe_rl.cli.training import SETTINGS_FILE
 from safe_rl.errors import ConfigurationError
 from safe_rl.evaluation.curves import constraint_panels, learning_curve_figure, read_run
 

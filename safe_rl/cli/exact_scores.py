@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
-from safe_rl.algos import PPOLagrangian
 from safe_rl.algos.exact import Evaluation, ProductCMDP
 from safe_rl.envs.kitchen_grid import KitchenGridVector, build_tables
 from safe_rl.errors import ConfigurationError
@@ -69,8 +67,15 @@ def exact_limits(cmdp: ProductCMDP, evaluation: Evaluation) -> tuple[ExactLimit,
     return tuple(rows)
 
 
+class HasProbabilities(Protocol):
+    """A policy whose distribution over actions is known."""
+
+    def probabilities(self, observations: NDArray[Any]) -> NDArray[Any]:
+        """Return the distribution over discrete actions, float64 ``[N, A]``."""
+
+
 def policy_table(
-    model: PPOLagrangian, product: VectorProductMDP, cmdp: ProductCMDP
+    policy: HasProbabilities, product: VectorProductMDP, cmdp: ProductCMDP
 ) -> NDArray[np.float64]:
     """Return the trained policy's action probabilities in every product state, ``[N, A]``.
 
@@ -94,13 +99,7 @@ def policy_table(
     )
     merger = ObservationMerger(kitchen.single_observation_space, features.low, features.high)
     vectors = features.vector(cmdp.automata, cmdp.memory_features)
-    observations = merger.merge(tables.features[cmdp.env_states], vectors)
-    model.policy.set_training_mode(False)
-    with torch.no_grad():
-        tensor, _ = model.policy.obs_to_tensor(observations)
-        distribution: Any = model.policy.get_distribution(tensor).distribution
-    probabilities = distribution.probs.cpu().numpy().astype(np.float64)
-    return probabilities / probabilities.sum(axis=1, keepdims=True)
+    return policy.probabilities(merger.merge(tables.features[cmdp.env_states], vectors))
 
 
 class TablePolicy:

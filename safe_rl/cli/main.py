@@ -187,6 +187,21 @@ def curves_command(
         typer.echo(f"wrote {draw_curves(runs, output)}")
 
 
+@app.command("film")
+def film_command(
+    runs: Annotated[list[Path], typer.Argument(help="Folders of runs, or checkpoints.")],
+    output: Annotated[Path, typer.Option(help="The GIF to write.")] = Path("film.gif"),
+    seed: Annotated[int, typer.Option(min=0, help="Of the episode.")] = 0,
+    every: Annotated[int, typer.Option(min=1, help="Steps between two frames.")] = 2,
+    fps: Annotated[float, typer.Option(min=1.0, max=50.0, help="Frames per second.")] = 10.0,
+) -> None:
+    """Film one episode of each run, side by side; steps in violation are marked."""
+    with clear_errors():
+        from safe_rl.cli.film import film
+
+        typer.echo(f"wrote {film(runs, output, seed=seed, every=every, fps=fps)}")
+
+
 @app.command("demo")
 def demo_command(
     output: Annotated[
@@ -198,11 +213,11 @@ def demo_command(
     ] = None,
     episodes: Annotated[int, typer.Option(min=2, help="Sampled episodes per policy.")] = 4000,
 ) -> None:
-    """Train with and without limits on KitchenGrid, beside the exact optimum (minutes)."""
+    """Train with and without limits, score beside the exact optimum, film an episode (minutes)."""
     with clear_errors():
-        from safe_rl.cli.demo import main as demo
+        from safe_rl.cli.demo import run_demo
 
-        demo(output, seed=seed, timesteps=timesteps, episodes=episodes)
+        run_demo(output, seed=seed, timesteps=timesteps, episodes=episodes)
 
 
 def main() -> None:

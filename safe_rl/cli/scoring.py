@@ -7,19 +7,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import torch
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from safe_rl.cli.building import build_product, build_specs
-from safe_rl.cli.policies import (
-    CheckpointPolicy,
-    ScriptedPolicyAdapter,
-    find_checkpoint,
-    load_model,
-)
+from safe_rl.cli.policies import ScriptedPolicyAdapter, trained_policy
+from safe_rl.cli.runs import SETTINGS_FILE, find_checkpoint
 from safe_rl.cli.settings import EnvSettings, EvalSettings, SpecsSettings, load_settings, run_folder
-from safe_rl.cli.training import SETTINGS_FILE
 from safe_rl.errors import ConfigurationError
 from safe_rl.evaluation.curves import (
     METRICS_FILE,
@@ -54,7 +48,6 @@ def evaluate(settings: EvalSettings, check_env: Callable[[EnvSettings], None]) -
         ConfigurationError: settings that contradict each other.
         CheckpointError: a checkpoint is missing or damaged.
     """
-    torch.set_num_threads(settings.threads)
     kind = settings.policy or ("checkpoint" if settings.checkpoint is not None else None)
     if kind is None:
         raise ConfigurationError(
@@ -140,13 +133,15 @@ def _policy(kind: str, settings: EvalSettings, product: VectorProductMDP) -> Pol
     if kind == "scripted":
         return ScriptedPolicyAdapter(product, settings.manner)
     assert settings.checkpoint is not None
-    model = load_model(
+    return trained_policy(
         settings.checkpoint,
+        product,
+        settings.seed,
+        which=settings.eval.which,
         averaged=settings.eval.averaged.lower(),
+        deterministic=settings.eval.deterministic,
         device=settings.device,
-        seed=settings.seed,
     )
-    return CheckpointPolicy(model, product, settings.eval.deterministic)
 
 
 def _roll_out(
@@ -183,7 +178,7 @@ def _described(
     }
     if kind == "checkpoint":
         assert settings.checkpoint is not None
-        described["checkpoint"] = str(find_checkpoint(settings.checkpoint))
+        described["checkpoint"] = str(find_checkpoint(settings.checkpoint, settings.eval.which))
         described["deterministic"] = settings.eval.deterministic
         described["averaged"] = settings.eval.averaged
     if kind == "scripted":

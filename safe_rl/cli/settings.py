@@ -19,6 +19,9 @@ from omegaconf.errors import OmegaConfBaseException
 
 from safe_rl.errors import ConfigurationError, near
 
+BACKENDS = ("torch", "jax")
+"""The learners: Stable-Baselines3 on PyTorch, and flax with the environment on the device."""
+
 MISSING = "???"
 """OmegaConf's mark of a value that has to be given."""
 
@@ -77,11 +80,18 @@ class SpecsSettings:
     """What an episode limit counts: ``violation`` or ``exposure``."""
 
 
+_NOT_FOR_THE_LEARNER = ("name", "backend", "num_envs", "total_timesteps")
+
+
 @dataclass
 class AlgoSettings:
     """Arguments of ``PPOLagrangian``; numbers may be pairs ``[first, last]``, annealed linearly."""
 
     name: str = MISSING
+    backend: str = "torch"
+    """``torch`` (any environment) or ``jax`` (environments that are pure functions)."""
+    num_envs: int | None = None
+    """Environments side by side while training; null: ``env.num_envs``."""
     total_timesteps: int = MISSING  # type: ignore[assignment]
     controller: str = "pid"
     controller_kwargs: dict[str, Any] | None = None
@@ -105,8 +115,28 @@ class AlgoSettings:
     policy_average: float = 0.0
     stats_window_size: int = 100
     net_arch: list[int] = field(default_factory=lambda: [64, 64])
+    log_std_init: float = 0.0
+    """First logarithm of the standard deviation of a Box action."""
     normalize_observations: bool = False
     normalize_rewards: bool = False
+    best_every: int | None = None
+    """Environment steps between evaluations of which the best policy is kept; null keeps none."""
+    best_after: float = 0.5
+    """Part of the training before the first of them."""
+    best_episodes: int = 4000
+    """Episodes of each."""
+
+    def learner_arguments(self) -> dict[str, Any]:
+        """Return what goes to the learner's constructor under the same name."""
+        plain = {entry.name: getattr(self, entry.name) for entry in fields(self)}
+        for name in plain.copy():
+            if name in _NOT_FOR_THE_LEARNER or name.startswith("best_"):
+                del plain[name]
+        # An environment's preset tunes the controller; without constraints nothing is tuned.
+        free = self.controller == "unconstrained"
+        plain["controller_kwargs"] = {} if free else dict(self.controller_kwargs or {})
+        plain["net_arch"] = list(self.net_arch)
+        return plain
 
 
 @dataclass
@@ -127,6 +157,10 @@ class TrainSettings:
     device: str = "cpu"
     threads: int = 1
 
+    def iterations_between_checkpoints(self, steps: int) -> int:
+        """Return ``checkpoint_every`` in iterations of so many environment steps, at least one."""
+        return max(1, round(self.checkpoint_every / steps))
+
 
 @dataclass
 class RolloutSettings:
@@ -136,6 +170,8 @@ class RolloutSettings:
     num_envs: int | None = None
     deterministic: bool = False
     averaged: str = "auto"
+    which: str = "best"
+    """Of a run's folder: ``best``, the best policy where the run kept one, or the ``last``."""
     resamples: int = 2000
     confidence: float = 0.95
     timelines: int = 1
@@ -228,7 +264,12 @@ def _check_choices(settings: TrainSettings | EvalSettings) -> None:
         _at_least("env.num_envs", env.num_envs, 1)
         _at_least("env.max_episode_steps", env.max_episode_steps, 1)
     if isinstance(settings, TrainSettings):
+        _choose("algo.backend", settings.algo.backend, BACKENDS)
+        _at_least("algo.num_envs", settings.algo.num_envs, 1)
         _at_least("algo.total_timesteps", settings.algo.total_timesteps, 1)
+        _at_least("algo.best_every", settings.algo.best_every, 1)
+        _at_least("algo.best_after", settings.algo.best_after, 0)
+        _at_least("algo.best_episodes", settings.algo.best_episodes, 2)
         _at_least("checkpoint_every", settings.checkpoint_every, 1)
         _at_least("keep_checkpoints", settings.keep_checkpoints, 1)
         _choose("progress", settings.progress.lower(), ("auto", "true", "false"))
@@ -238,6 +279,7 @@ def _check_choices(settings: TrainSettings | EvalSettings) -> None:
         _at_least("eval.resamples", settings.eval.resamples, 0)
         _at_least("eval.timelines", settings.eval.timelines, 0)
         _choose("eval.averaged", settings.eval.averaged.lower(), ("auto", "true", "false"))
+        _choose("eval.which", settings.eval.which, ("best", "last"))
         if settings.policy is not None:
             _choose("policy", settings.policy, ("checkpoint", "scripted", "random"))
 
@@ -286,9 +328,9 @@ def run_folder(checkpoint: str) -> Path:
     'runs/mine'
     """
     path = Path(checkpoint)
-    if path.suffix != ".zip":
-        return path
-    return path.parent.parent if path.parent.name == CHECKPOINT_FOLDER else path.parent
+    if path.parent.name == CHECKPOINT_FOLDER:
+        return path.parent.parent
+    return path.parent if path.suffix == ".zip" else path
 
 
 def default_eval_dir(checkpoint: Any, policy: Any, env: Any, seed: Any) -> str:

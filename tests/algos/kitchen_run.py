@@ -1,6 +1,6 @@
-"""Trains on KitchenGrid with the shipped preset and scores the final policy exactly.
+"""Trains on KitchenGrid with a shipped preset and scores the kept policy exactly.
 
-``python kitchen_run.py SEED FOLDER`` writes ``FOLDER/exact_SEED.json``: the return and what each
+``python -m tests.algos.kitchen_run SEED FOLDER [ALGO]`` writes ``FOLDER/exact_SEED.json``: the return and what each
 limit bounds, by one linear solve on the product CMDP, so that no sampling noise is left.
 """
 
@@ -14,22 +14,23 @@ from safe_rl.algos.exact import evaluate_policy, product_cmdp, solve_lp
 from safe_rl.cli.building import build_product, build_specs
 from safe_rl.cli.demo import compose
 from safe_rl.cli.exact_scores import exact_json, exact_limits, policy_table
-from safe_rl.cli.policies import load_model
+from safe_rl.cli.policies import trained_policy
 from safe_rl.cli.training import train
 
 
 def main() -> None:
     seed, folder = int(sys.argv[1]), Path(sys.argv[2])
-    settings = compose("ppo_lagrangian", seed, folder, None)
+    algo = sys.argv[3] if len(sys.argv) > 3 else "ppo_lagrangian"
+    settings = compose(algo, seed, folder, None)
     finished = train(settings)
-    model = load_model(finished.checkpoint, averaged="auto", device="cpu", seed=0)
     product = build_product(settings.env, settings.specs, build_specs(settings.specs), num_envs=1)
+    policy = trained_policy(finished.folder, product, 0)
     cmdp = product_cmdp(product.unwrapped.model, product.specs)
-    evaluation = evaluate_policy(cmdp, policy_table(model, product, cmdp))
+    evaluation = evaluate_policy(cmdp, policy_table(policy, product, cmdp))
     result = dict(exact_json(exact_limits(cmdp, evaluation), evaluation))
     optimum = solve_lp(cmdp)
     result["optimum"] = optimum.value
-    result["multipliers"] = model.multipliers.tolist()
+    result["multipliers"] = finished.model.multipliers.tolist()
     result["duals"] = optimum.multipliers.tolist()
     (folder / f"exact_{seed}.json").write_text(json.dumps(result, indent=1))
 

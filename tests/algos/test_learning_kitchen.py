@@ -33,7 +33,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
     environment = os.environ | {"PYTHONPATH": str(root), "OMP_NUM_THREADS": "1"}
 
     def run(seed: int) -> dict[str, Any]:
-        command = [sys.executable, str(Path(kitchen_run.__file__)), str(seed), str(folder)]
+        command = [sys.executable, "-m", kitchen_run.__name__, str(seed), str(folder)]
         subprocess.run(command, env=environment, cwd=root, check=True)
         result: dict[str, Any] = json.loads((folder / f"exact_{seed}.json").read_text())
         print(f"seed {seed}: {result['return'] / result['optimum']:.3f} of the optimum", result)

@@ -1,28 +1,21 @@
-"""``safe-rl demo``: the main job from end to end, on an environment that needs no simulator.
+"""The exact part of the demo: a tabular kitchen whose optimum under the limits is known.
 
-A kitchen robot is trained twice, without limits and under them, and both policies are set beside
-the constrained optimum, which linear programming gives exactly. All three are scored by the same
-monitors.
+Two trained policies, without limits and under them, are set beside the constrained optimum, which
+linear programming gives exactly. All three are scored by the same monitors.
 """
 
 from __future__ import annotations
 
-import multiprocessing
-import os
-import time
-from concurrent.futures import Future, ProcessPoolExecutor
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
 
-from safe_rl.algos import PPOLagrangian
 from safe_rl.algos.exact import (
     Evaluation,
     ProductCMDP,
@@ -30,8 +23,8 @@ from safe_rl.algos.exact import (
     product_cmdp,
     solve_lp,
 )
-from safe_rl.algos.torch.progress import read_progress
 from safe_rl.cli.building import build_product, build_specs
+from safe_rl.cli.demo.runs import NAMES
 from safe_rl.cli.exact_scores import (
     ExactLimit,
     TablePolicy,
@@ -39,13 +32,10 @@ from safe_rl.cli.exact_scores import (
     exact_limits,
     policy_table,
 )
-from safe_rl.cli.policies import CheckpointPolicy, load_model
-from safe_rl.cli.scoring import screen
-from safe_rl.cli.settings import TrainSettings, checked, register_resolvers
-from safe_rl.cli.training import train
+from safe_rl.cli.policies import trained_policy
+from safe_rl.cli.settings import TrainSettings
 from safe_rl.envs.kitchen_grid import KitchenGridVector
 from safe_rl.evaluation.curves import (
-    METRICS_FILE,
     Panel,
     constraint_panels,
     learning_curve_figure,
@@ -59,7 +49,6 @@ from safe_rl.evaluation.tables import KIND_UNITS, percent, specification_table
 from safe_rl.evaluation.timeline import replay
 from safe_rl.wrappers import VectorProductMDP
 
-NAMES = {"ppo": "unconstrained PPO", "ppo_lagrangian": "PPO-Lagrangian"}
 OPTIMUM = "LP optimum"
 
 
@@ -80,50 +69,22 @@ class Row:
     sampled: PolicyReport
 
 
-def compose(algo: str, seed: int, folder: Path, timesteps: int | None) -> TrainSettings:
-    """Compose the packaged presets for one run of the demo."""
-    from hydra import compose as compose_presets
-    from hydra import initialize_config_module
-
-    register_resolvers()
-    overrides = [
-        "env=kitchen_grid",
-        f"algo={algo}",
-        "specs=kitchen",
-        f"seed={seed}",
-        f"run_dir={folder / f'{algo}_seed_{seed}'}",
-        "progress=false",
-    ]
-    if timesteps is not None:
-        overrides.append(f"algo.total_timesteps={timesteps}")
-    with initialize_config_module(version_base="1.3", config_module="safe_rl.configs"):
-        return checked(compose_presets("train", overrides), TrainSettings)
-
-
-def run_demo(output: Path, *, seed: int, timesteps: int | None, episodes: int) -> list[Row]:
-    """Train, solve, score, print, and write the report.
+def score_kitchen(
+    runs: Mapping[str, TrainSettings], output: Path, console: Console, *, seed: int, episodes: int
+) -> list[Row]:
+    """Solve the linear programme, score trained policies beside it, print, and write the report.
 
     Args:
-        output: folder of runs, report and figures. Finished runs in it are used again.
-        seed: of everything.
-        timesteps: instead of the presets' own number.
+        runs: finished ones, by algorithm.
+        output: folder of report and figures.
+        console: gets the tables.
+        seed: of the sampled episodes.
         episodes: sampled per policy.
 
     Raises:
         SafeRLError: see the parts.
     """
-    started = time.perf_counter()
-    console = screen()
-    runs = {algo: compose(algo, seed, output, timesteps) for algo in NAMES}
-    console.print(
-        f"Training {' and '.join(NAMES.values())} on KitchenGrid, "
-        f"{next(iter(runs.values())).algo.total_timesteps:,} steps each "
-        f"({multiprocessing.cpu_count()} cores) ...",
-        highlight=False,
-    )
-    _train_side_by_side(runs, console)
-    torch.set_num_threads(1)
-    settings = runs["ppo_lagrangian"]
+    settings = runs["ppo_lagrangian_jax"]
     specs = build_specs(settings.specs)
     product = build_product(settings.env, settings.specs, specs, num_envs=64)
     kitchen = product.unwrapped
@@ -132,15 +93,14 @@ def run_demo(output: Path, *, seed: int, timesteps: int | None, episodes: int) -
     solution = solve_lp(cmdp)
     unlimited = solve_lp(cmdp, ())
     console.print(
-        f"Solved the constrained optimum by linear programming: {cmdp.num_states:,} product "
-        f"states, {len(cmdp.constraints)} limits.",
+        f"Solved KitchenGrid's constrained optimum by linear programming: {cmdp.num_states:,} "
+        f"product states, {len(cmdp.constraints)} limits.",
         highlight=False,
     )
     rows = []
     for algo, own in runs.items():
-        model = load_model(own.run_dir, averaged="auto", device="cpu", seed=seed)
-        table = policy_table(model, product, cmdp)
-        policy = CheckpointPolicy(model, product, deterministic=False)
+        policy = trained_policy(own.run_dir, product, seed)
+        table = policy_table(policy, product, cmdp)
         rows.append(_row(NAMES[algo], table, policy, product, cmdp, episodes, seed))
     optimum = TablePolicy(solution.policy, product, cmdp, seed)
     rows.append(_row(OPTIMUM, solution.policy, optimum, product, cmdp, episodes, seed))
@@ -150,14 +110,12 @@ def run_demo(output: Path, *, seed: int, timesteps: int | None, episodes: int) -
     console.print(comparison_table(rows))
     for row in rows:
         console.print(specification_table(row.sampled))
-    seconds = time.perf_counter() - started
     extra = {
         "exact": {row.name: exact_json(row.limits, row.exact) for row in rows},
         "unconstrained_optimum": unlimited.value,
         "multipliers_at_the_optimum": dict(
             zip([c.id for c in cmdp.constraints], solution.multipliers.tolist(), strict=True)
         ),
-        "seconds": seconds,
     }
     json_path, csv_path = write_report(output, [row.sampled for row in rows], extra)
     paths = [json_path, csv_path, *_figures(rows, runs, cmdp, solution.value, output)]
@@ -166,42 +124,7 @@ def run_demo(output: Path, *, seed: int, timesteps: int | None, episodes: int) -
     console.print(verdict(rows))
     for path in paths:
         console.print(f"wrote {path}", soft_wrap=True, highlight=False)
-    console.print(f"took {seconds:.0f} s", highlight=False)
     return rows
-
-
-def _train_one(settings: TrainSettings) -> str:
-    return str(train(settings, say=lambda text: None).checkpoint)
-
-
-def _train_side_by_side(runs: dict[str, TrainSettings], console: Console) -> None:
-    """Train each in a process of its own, and show how far they are."""
-    columns = (
-        TextColumn("{task.description:18}"),
-        BarColumn(),
-        TextColumn("{task.percentage:3.0f}%"),
-    )
-    context = multiprocessing.get_context("spawn")
-    workers = max(1, min(len(runs), os.cpu_count() or 1))
-    with (
-        ProcessPoolExecutor(workers, mp_context=context) as pool,
-        Progress(
-            *columns, TimeRemainingColumn(), console=console, disable=not console.is_terminal
-        ) as bar,
-    ):
-        jobs: dict[str, tuple[Future[str], TaskID]] = {}
-        for algo, settings in runs.items():
-            task = bar.add_task(NAMES[algo], total=settings.algo.total_timesteps)
-            jobs[algo] = (pool.submit(_train_one, settings), task)
-        while any(not job.done() for job, _ in jobs.values()):
-            for algo, (_, task) in jobs.items():
-                logged = read_progress(Path(runs[algo].run_dir) / METRICS_FILE)
-                if logged:
-                    bar.update(task, completed=logged[-1]["step"])
-            time.sleep(0.5)
-        for algo, (job, task) in jobs.items():
-            console.print(f"trained {NAMES[algo]}: {job.result()}", highlight=False)
-            bar.update(task, completed=runs[algo].algo.total_timesteps)
 
 
 def _row(
@@ -272,7 +195,7 @@ def _ratio(row: CountRow) -> str:
 def verdict(rows: list[Row]) -> Text:
     """Say in one sentence what the table shows."""
     best = next(row for row in rows if row.name == OPTIMUM)
-    constrained = next(row for row in rows if row.name == NAMES["ppo_lagrangian"])
+    constrained = next(row for row in rows if row.name == NAMES["ppo_lagrangian_jax"])
     share = constrained.exact.value / best.exact.value
     exceeded = [limit.id for limit in constrained.limits if not limit.within_tolerance]
     earns = f"earns {share:.1%} of the constrained optimum"
@@ -287,7 +210,7 @@ def verdict(rows: list[Row]) -> Text:
 
 def _figures(
     rows: list[Row],
-    runs: dict[str, TrainSettings],
+    runs: Mapping[str, TrainSettings],
     cmdp: ProductCMDP,
     optimum: float,
     output: Path,
@@ -305,12 +228,11 @@ def _figures(
     ]
 
 
-def _timelines(runs: dict[str, TrainSettings], output: Path, seed: int) -> list[Path]:
+def _timelines(runs: Mapping[str, TrainSettings], output: Path, seed: int) -> list[Path]:
     """Draw one episode of the unconstrained policy: what a violation looks like."""
-    settings = runs["ppo"]
+    settings = runs["ppo_jax"]
     product = build_product(settings.env, settings.specs, build_specs(settings.specs), num_envs=8)
-    model: PPOLagrangian = load_model(settings.run_dir, averaged="auto", device="cpu", seed=seed)
-    policy = CheckpointPolicy(model, product, deterministic=False)
+    policy = trained_policy(settings.run_dir, product, seed)
     rollouts = roll_out(product, policy, 64, seed=seed + 20_000, keep_letters=64)
     product.close()
     # the one that shows most: recoveries and violations, in an episode that fits on the page
@@ -319,10 +241,5 @@ def _timelines(runs: dict[str, TrainSettings], output: Path, seed: int) -> list[
     names = product.specs.propositions
     letters = [dict(zip(names, map(bool, row), strict=True)) for row in chosen.letters]
     timeline = replay(product.specs, letters, truncated=chosen.truncated)
-    title = f"One episode of {NAMES['ppo']} on KitchenGrid"
+    title = f"One episode of {NAMES['ppo_jax']} on KitchenGrid"
     return [timeline_figure(timeline, output / "timeline.png", title=title)]
-
-
-def main(output: Path, seed: int = 0, timesteps: int | None = None, episodes: int = 4000) -> None:
-    """Run the demo (``safe-rl demo``)."""
-    run_demo(output, seed=seed, timesteps=timesteps, episodes=episodes)
