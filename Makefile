@@ -2,8 +2,9 @@
 #
 # PYTHON   interpreter the environment is made from        (make demo PYTHON=python3.12)
 # VENV     where the environment goes                      (default .venv)
-# TORCH    what pip is asked for first; the Linux wheel on PyPI carries CUDA. For the CPU build:
-#          make demo TORCH="torch==2.13.0 --index-url https://download.pytorch.org/whl/cpu"
+# TORCH    what pip is asked for before the tests' packages (the demo needs no torch); the Linux
+#          wheel on PyPI carries CUDA. For the CPU build:
+#          make test TORCH="torch==2.13.0 --index-url https://download.pytorch.org/whl/cpu"
 # JOBS     test processes                                  (default 2)
 
 PYTHON ?= python3
@@ -22,7 +23,7 @@ export OMP_NUM_THREADS ?= 1
 .PHONY: help demo test lint docs bench mona clean
 
 help:
-	@echo "make demo    train on KitchenGrid and compare with the exact optimum (installs into $(VENV))"
+	@echo "make demo    train with and without limits, compare, film an episode (installs into $(VENV))"
 	@echo "make test    install what the tests need, then ruff, mypy, import layers, pytest"
 	@echo "make lint    ruff, mypy and the import layers only"
 	@echo "make docs    build the documentation into site/"
@@ -43,11 +44,11 @@ $(VENV)/.made:
 	@touch $@
 
 $(VENV)/.demo: $(VENV)/.made pyproject.toml $(PINS)
-	$(PIP) install --quiet -c $(PINS) $(TORCH)
-	$(PIP) install --quiet -c $(PINS) -e ".[sb3]"
+	$(PIP) install --quiet -c $(PINS) -e ".[jax]"
 	@touch $@
 
 $(VENV)/.test: $(VENV)/.demo
+	$(PIP) install --quiet -c $(PINS) $(TORCH)
 	$(PIP) install --quiet -c $(PINS) -e ".[sb3,jax,robosuite,mona,docs,dev]"
 	$(PIP) install --quiet -c $(PINS) --no-deps robosuite
 	@touch $@
@@ -89,5 +90,5 @@ bench: $(VENV)/.test mona
 
 clean:
 	rm -rf $(VENV) site build dist outputs multirun runs .mypy_cache .ruff_cache .pytest_cache \
-	  .import_linter_cache .hypothesis
+	  .import_linter_cache .hypothesis .jax_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -37,15 +37,22 @@ def film(
     """
     if not runs or every < 1:
         raise ConfigurationError("give at least one run, and every=1 or more steps between frames")
-    films = [record(run, seed)[::every] for run in runs]
+    films = [record(run, seed, every) for run in runs]
     length = max(map(len, films))
     held = [frames + [frames[-1]] * (length - len(frames)) for frames in films]
     beside = [np.concatenate(row, axis=1) for row in zip(*held, strict=True)]
     return write_film(output, [*beside, *[beside[-1]] * round(fps)], fps)
 
 
-def record(run: Path, seed: int) -> list[Frame]:
-    """Return the captioned frames of one episode, uint8 ``[H, W, 3]`` each, the reset's first."""
+def record(run: Path, seed: int, every: int = 1) -> list[Frame]:
+    """Return the captioned frames of one episode, uint8 ``[H, W, 3]`` each.
+
+    Args:
+        run: its folder, or a checkpoint.
+        seed: of the episode and of the actions.
+        every: steps between two frames; the first and the last state are always shown, and so is
+            every step on which a violation begins.
+    """
     settings = load_settings(run_folder(str(run)) / SETTINGS_FILE)
     env = replace(settings.env, vectorization="sync", autoreset="disabled")
     product = build_product(
@@ -58,15 +65,17 @@ def record(run: Path, seed: int) -> list[Frame]:
     try:
         policy = trained_policy(run, product, seed)
         observations, infos = product.reset(seed=seed)
-        frames = [_frame(product, settings.algo.name, 0, infos)]
-        starts = np.ones(1, np.bool_)
-        while True:
+        name = settings.algo.name
+        frames, step = [_frame(product, name, 0, infos)], 0
+        starts, over = np.ones(1, np.bool_), False
+        while not over:
             actions = policy.act(observations, starts)
             observations, _, terminated, truncated, infos = product.step(actions)
-            frames.append(_frame(product, settings.algo.name, len(frames), infos))
+            step, over = step + 1, bool(terminated[0] or truncated[0])
             starts = np.zeros(1, np.bool_)
-            if terminated[0] or truncated[0]:
-                return frames
+            if over or step % every == 0 or infos["safety"]["events"].violated.any():
+                frames.append(_frame(product, name, step, infos))
+        return frames
     finally:
         product.close()
 

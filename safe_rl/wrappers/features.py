@@ -151,14 +151,11 @@ class ObservationMerger:
             self._layout = "wrap"
             self.space = spaces.Dict({"observation": space, key: box})
 
-    def merge(self, observation: Any, features: Array, *, axis: Axis = -1) -> Any:
-        """Return the observation with ``features`` (``[F]``, or ``[num_envs, F]``) beside it.
-
-        ``axis`` is that of the entries: 0 for ``[D, num_envs]`` and ``[F, num_envs]``.
-        """
+    def merge(self, observation: Any, features: Array) -> Any:
+        """Return the observation with ``features`` (``[F]``, or ``[num_envs, F]``) beside it."""
         if self._layout == "extend":
             xp = array_namespace(features)
-            joined = xp.concat([xp.asarray(observation), features], axis=axis)
+            joined = xp.concat([xp.asarray(observation), features], axis=-1)
             return xp.astype(joined, self._dtype, copy=False)
         if self._layout == "key":
             return {**observation, self._key: features}

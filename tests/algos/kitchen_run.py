@@ -1,7 +1,8 @@
 """Trains on KitchenGrid with a shipped preset and scores the kept policy exactly.
 
-``python -m tests.algos.kitchen_run SEED FOLDER [ALGO]`` writes ``FOLDER/exact_SEED.json``: the return and what each
-limit bounds, by one linear solve on the product CMDP, so that no sampling noise is left.
+``python -m tests.algos.kitchen_run SEED FOLDER [ALGO]`` writes ``FOLDER/exact_SEED.json``: the
+return and what each limit bounds, by one linear solve on the product CMDP, so that no sampling
+noise is left.
 """
 
 from __future__ import annotations

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -34,6 +35,8 @@ __all__ = [
 
 def use_threads(number: int) -> None:
     """Let jax see so many CPU devices; the environments are spread over them."""
+    # jax reports each accelerator that the machine does not have.
+    logging.getLogger("jax._src.xla_bridge").setLevel(logging.ERROR)
     use_cpu_cores(number)
 
 

@@ -274,20 +274,21 @@ class FunctionalProduct:
         return jnp.stack([letters[row] for row in self._letter_rows])
 
     def _own_observation(self, states: State, key: jax.Array) -> jax.Array:
-        """What the environment itself shows, float32 ``[D, N]``."""
+        """What the environment itself shows, float32 ``[N, D]``."""
         keys = jax.random.split(key, jax.tree.leaves(states)[0].shape[0])
-        shown: jax.Array = jax.vmap(self.env.observation, out_axes=-1)(states, keys)
+        shown: jax.Array = jax.vmap(self.env.observation)(states, keys)
         return shown
 
     def _observed(self, own: jax.Array, monitors: MonitorState, counts: CountArrays) -> jax.Array:
         """The observations, float32 ``[N, D]``."""
         if self._features is None:
-            return own.T
+            return own
         features = self._features.vector(monitors.automaton, self.costs.memory(counts))
-        merged = self._merger.merge(own, features, axis=0)
-        # Written lane by lane and turned at once: turning each part by itself takes twice as long.
-        turned: jax.Array = jax.lax.optimization_barrier(merged).T
-        return turned
+        # Both parts are finished before they are joined: a compiler that fuses would work out the
+        # environment's part entry by entry, which takes longer than the copy that it saves.
+        own, features = jax.lax.optimization_barrier((own, features))
+        merged: jax.Array = self._merger.merge(own, features.T)
+        return merged
 
     def _counts(self, tally: Counted) -> CountArrays:
         """The counts of an episode that goes on."""
