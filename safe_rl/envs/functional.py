@@ -45,7 +45,7 @@ def make_functional(env_id: str, **arguments: Any) -> FunctionalEnv:
         MissingDependencyError: jax is not installed.
 
     >>> make_functional("safe_rl/KitchenGrid-v0").action_space
-    Discrete(5)
+    Discrete(6)
     """
     if env_id not in _CLASSES:
         raise ConfigurationError(
