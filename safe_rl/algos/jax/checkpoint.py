@@ -160,6 +160,7 @@ def read_parts(path: Path, parts: tuple[str, ...]) -> dict[str, Any]:
     Raises:
         CheckpointError: the checkpoint is missing, damaged or of another format.
     """
+    path = Path(os.path.abspath(path))  # orbax takes no other
     if not path.is_dir():
         raise CheckpointError(f"there is no checkpoint {path}{_others(path)}")
     try:

@@ -186,3 +186,10 @@ def test_killed_at_any_moment(tmp_path: Path) -> None:
         same(arrays(alone), dict(result))
     rows = [read_progress(tmp_path / name / "progress.jsonl") for name in ("alone", "killed")]
     assert without_clock(rows[0]) == without_clock(rows[1])
+
+
+def test_a_relative_path_is_a_path(stopped: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(stopped)
+    newest = latest_checkpoint(".")
+    assert newest is not None
+    assert load_policy(newest.name).observation_space.shape is not None
