@@ -4,8 +4,8 @@ A file is a list of specifications, or a mapping with the keys ``specifications`
 ``objects`` (property to object names, which binds the ``forall`` variables) and ``description``.
 The keys of a specification are those of :class:`~safe_rl.specs.Specification`, and ``like``: the
 name of a shipped set and of one of its specifications, such as
-``safemanip/dropped_object_was_released``. What the entry does not give is taken from there, so that
-a limit or a narrower binding can be added without writing the formula again.
+``safemanip/dropped_object_was_released``. What the entry does not give is taken from there, its id
+too, so that a limit or a narrower binding can be added without writing the formula again.
 """
 
 from __future__ import annotations
