@@ -10,6 +10,7 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from safe_rl.cli.backends import backend_of_checkpoint
 from safe_rl.cli.building import build_product, build_specs
 from safe_rl.cli.policies import ScriptedPolicyAdapter, trained_policy
 from safe_rl.cli.runs import SETTINGS_FILE, find_checkpoint
@@ -58,6 +59,11 @@ def evaluate(settings: EvalSettings, check_env: Callable[[EnvSettings], None]) -
         raise ConfigurationError("policy=checkpoint needs checkpoint=RUN_DIR")
     env, specs_settings = _of_the_run(settings)
     check_env(env)
+    checkpoint = None
+    if kind == "checkpoint":
+        assert settings.checkpoint is not None
+        checkpoint = find_checkpoint(settings.checkpoint, settings.eval.which)
+        backend_of_checkpoint(checkpoint).use_threads(settings.threads)
     rollout = settings.eval
     specs = build_specs(specs_settings)
     count = min(rollout.num_envs or env.num_envs, rollout.episodes)
@@ -66,7 +72,7 @@ def evaluate(settings: EvalSettings, check_env: Callable[[EnvSettings], None]) -
     )
     console = screen()
     try:
-        policy = _policy(kind, settings, product)
+        policy = _policy(kind, settings, checkpoint, product)
         name = kind if kind != "scripted" else f"scripted ({settings.manner})"
         rollouts = _roll_out(product, policy, settings, name)
     finally:
@@ -79,7 +85,7 @@ def evaluate(settings: EvalSettings, check_env: Callable[[EnvSettings], None]) -
         seed=settings.seed,
     )
     report = PolicyReport(
-        name, scores, _described(kind, settings, env, specs_settings), _notes(rollouts)
+        name, scores, _described(kind, settings, checkpoint, env, specs_settings), _notes(rollouts)
     )
     console.print(outcome_table([report]))
     console.print(specification_table(report))
@@ -127,17 +133,18 @@ def _recording(env: EnvSettings, settings: EvalSettings) -> dict[str, Any]:
     return dict(env.record_kwargs) if wanted else {}
 
 
-def _policy(kind: str, settings: EvalSettings, product: VectorProductMDP) -> Policy:
+def _policy(
+    kind: str, settings: EvalSettings, checkpoint: Path | None, product: VectorProductMDP
+) -> Policy:
     if kind == "random":
         return RandomPolicy(product, settings.seed)
     if kind == "scripted":
         return ScriptedPolicyAdapter(product, settings.manner)
-    assert settings.checkpoint is not None
+    assert checkpoint is not None
     return trained_policy(
-        settings.checkpoint,
+        checkpoint,
         product,
         settings.seed,
-        which=settings.eval.which,
         averaged=settings.eval.averaged.lower(),
         deterministic=settings.eval.deterministic,
         device=settings.device,
@@ -163,7 +170,11 @@ def _roll_out(
 
 
 def _described(
-    kind: str, settings: EvalSettings, env: EnvSettings, specs: SpecsSettings
+    kind: str,
+    settings: EvalSettings,
+    checkpoint: Path | None,
+    env: EnvSettings,
+    specs: SpecsSettings,
 ) -> dict[str, Any]:
     described: dict[str, Any] = {
         "env": env.name,
@@ -177,8 +188,7 @@ def _described(
         "confidence": settings.eval.confidence,
     }
     if kind == "checkpoint":
-        assert settings.checkpoint is not None
-        described["checkpoint"] = str(find_checkpoint(settings.checkpoint, settings.eval.which))
+        described["checkpoint"] = str(checkpoint)
         described["deterministic"] = settings.eval.deterministic
         described["averaged"] = settings.eval.averaged
     if kind == "scripted":
