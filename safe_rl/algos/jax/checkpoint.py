@@ -25,6 +25,7 @@ import jax.numpy as jnp
 import numpy as np
 import orbax.checkpoint as ocp
 
+from safe_rl.algos.newest import newest_readable
 from safe_rl.errors import CheckpointError, ConfigurationError
 
 __all__ = [
@@ -259,20 +260,9 @@ def latest_checkpoint(folder: str | Path) -> Path | None:
     Raises:
         CheckpointError: there are checkpoints, and all are damaged.
     """
-    paths = checkpoints_in(folder)
-    for path in reversed(paths):
-        try:
-            read_parts(path, ("policy", "training"))
-        except CheckpointError as error:
-            warnings.warn(f"passing over a damaged checkpoint: {error}", stacklevel=2)
-        else:
-            return path
-    if paths:
-        raise CheckpointError(
-            f"all {len(paths)} checkpoints in {folder} are damaged; start the run again in an "
-            f"empty folder"
-        )
-    return None
+    return newest_readable(
+        folder, checkpoints_in(folder), lambda path: read_parts(path, ("policy", "training"))
+    )
 
 
 def _others(path: Path) -> str:

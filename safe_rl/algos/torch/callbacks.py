@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from pathlib import Path
 
 from stable_baselines3.common.callbacks import BaseCallback
 
+from safe_rl.algos.newest import newest_readable
 from safe_rl.algos.torch.archive import read_archive
-from safe_rl.errors import CheckpointError, ConfigurationError
+from safe_rl.errors import ConfigurationError
 
 __all__ = ["CheckpointCallback", "latest_checkpoint"]
 
@@ -90,17 +90,4 @@ def latest_checkpoint(folder: str | Path, prefix: str = "checkpoint") -> Path | 
     Raises:
         CheckpointError: there are checkpoints, and all are damaged.
     """
-    paths = _sorted(Path(folder), prefix)
-    for path in reversed(paths):
-        try:
-            read_archive(path)
-        except CheckpointError as error:
-            warnings.warn(f"passing over a damaged checkpoint: {error}", stacklevel=2)
-        else:
-            return path
-    if paths:
-        raise CheckpointError(
-            f"all {len(paths)} checkpoints in {folder} are damaged; start the run again in an "
-            f"empty folder"
-        )
-    return None
+    return newest_readable(folder, _sorted(Path(folder), prefix), read_archive)
