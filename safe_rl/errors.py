@@ -49,6 +49,10 @@ class GroundingError(SafeRLError, ValueError):
     """A letter lacks a proposition, or gives it a value that is not Boolean."""
 
 
+class OntologyError(SafeRLError, ValueError):
+    """A file of the ontology is malformed, or a name or a property is not in the ontology."""
+
+
 class ConfigurationError(SafeRLError, ValueError):
     """An argument or a configuration value is out of its range or contradicts another."""
 

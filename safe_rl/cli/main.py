@@ -15,6 +15,7 @@ import typer
 
 from safe_rl import __version__
 from safe_rl.cli.messages import clear_errors
+from safe_rl.cli.ontology import ontology_app
 
 app = typer.Typer(
     name="safe-rl",
@@ -26,6 +27,7 @@ app = typer.Typer(
 )
 specs_app = typer.Typer(no_args_is_help=True, help="Look at the specifications that are shipped.")
 app.add_typer(specs_app, name="specs")
+app.add_typer(ontology_app, name="ontology")
 
 _PASS_THROUGH = {
     "allow_extra_args": True,

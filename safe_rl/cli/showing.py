@@ -12,7 +12,8 @@ from rich.text import Text
 from safe_rl.specs import Limit, Specification, SpecSet, library_names, load_specs
 
 
-def _console() -> Console:
+def wide_console() -> Console:
+    """Return a console that does not break lines at 80 columns where there is no terminal."""
     console = Console()
     return console if console.is_terminal else Console(width=160)
 
@@ -27,7 +28,7 @@ def list_sets() -> None:
         specs = load_specs(name)
         categories = dict.fromkeys(spec.category for spec in specs)
         table.add_row(name, str(len(specs)), ", ".join(categories))
-    _console().print(table)
+    wide_console().print(table)
 
 
 def show_set(source: str, as_json: bool) -> None:
@@ -40,7 +41,7 @@ def show_set(source: str, as_json: bool) -> None:
     if as_json:
         print(json.dumps([_document(spec) for spec in specs], indent=2, ensure_ascii=False))
         return
-    console = _console()
+    console = wide_console()
     for spec in specs:
         grid = Table.grid(padding=(0, 2))
         grid.add_column(style="dim", min_width=12)
