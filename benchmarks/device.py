@@ -30,7 +30,7 @@ from benchmarks.measure import Timing, measure, met, parser, per_second, save
 from benchmarks.monitor_step import specifications
 from safe_rl.envs.functional import make_functional
 from safe_rl.monitors import StepEvents, initial_state, make_tables, step
-from safe_rl.specs import Objects, Specification, SpecSet, load_specs
+from safe_rl.specs import Specification, SpecSet, load_specs
 from safe_rl.wrappers.functional import FunctionalEnv, FunctionalProduct
 from safe_rl.wrappers.functional.resets import FirstStates, Lanes
 
@@ -41,6 +41,7 @@ ENVIRONMENTS: dict[str, tuple[str, str]] = {
 }
 """By name: the environment's id, and the specifications that are put on it."""
 MONITORS = 20
+BARE = "bare, with labels"
 TARGET_MONITORS = 200e6
 TARGET_PRODUCT = 1e6
 TARGET_OVERHEAD = 0.30
@@ -102,9 +103,7 @@ def monitored(name: str, count: int) -> tuple[FunctionalEnv, SpecSet]:
     """Return an environment and ``count`` monitors on it: its own, repeated or cut short."""
     env_id, library = ENVIRONMENTS[name]
     env = make_functional(env_id)
-    objects: Objects = env.objects
-    instances = load_specs(library).bind(objects).instances if objects else None
-    own = list(instances or load_specs(library).instances)
+    own = load_specs(library).bind(env.objects).instances
     found = []
     for index in range(count):
         instance = own[index % len(own)]
@@ -118,7 +117,17 @@ def monitored(name: str, count: int) -> tuple[FunctionalEnv, SpecSet]:
                 limit=spec.limit,
             )
         )
-    return env, SpecSet(found)
+    specs = SpecSet(found)
+    if name.startswith("tabletop"):  # labels that no specification reads cost nothing
+        env = make_functional(env_id, propositions=specs.propositions)
+    return env, specs
+
+
+def unlabelled(name: str, env: FunctionalEnv) -> FunctionalEnv:
+    """Return the environment without any labels, where it can do without."""
+    if name.startswith("tabletop"):
+        return make_functional(ENVIRONMENTS[name][0], propositions=())
+    return env
 
 
 def bare_run(env: FunctionalEnv, lanes: int, steps: int) -> Callable[[jax.Array], Any]:
@@ -190,7 +199,11 @@ def time_environment(name: str, lanes: int, steps: int, repeats: int) -> dict[st
     env, specs = monitored(name, MONITORS)
     share = max(lanes // jax.device_count(), 1)
     done = share * jax.device_count() * steps
-    runs = {"bare": timed(bare_run(env, share, steps), repeats)}
+    bare = bare_run(unlabelled(name, env), share, steps)
+    runs = {
+        "bare, no labels": timed(bare, repeats),
+        BARE: timed(bare_run(env, share, steps), repeats),
+    }
     for features in (None, "index", "one_hot"):
         product = FunctionalProduct(env, specs, features=features)  # type: ignore[arg-type]
         runs[f"product, features {features}"] = timed(product_run(product, share, steps), repeats)
@@ -202,8 +215,40 @@ def time_environment(name: str, lanes: int, steps: int, repeats: int) -> dict[st
         "steps": steps,
         "runs": runs,
         "steps_per_second": rates,
-        "overhead": {what: rates["bare"] / rate - 1 for what, rate in rates.items()},
+        "overhead": {what: rates[BARE] / rate - 1 for what, rate in rates.items()},
     }
+
+
+def time_growth(
+    name: str, counts: Sequence[int], sizes: Sequence[int], steps: int, repeats: int
+) -> list[dict[str, Any]]:
+    """Return the rate of the product for each number of specifications and of lanes.
+
+    Without monitor features, whose cost is that of a wider observation.
+    """
+    found = []
+    for count in (0, *counts):
+        env, specs = monitored(name, count or 1)
+        for lanes in sizes:
+            share = max(lanes // jax.device_count(), 1)
+            if count:
+                product = FunctionalProduct(env, specs, features=None)
+                run = product_run(product, share, steps)
+            else:
+                run = bare_run(env, share, steps)
+            timing = timed(run, repeats)
+            done = share * jax.device_count() * steps
+            found.append(
+                {
+                    "environment": name,
+                    "specifications": count,
+                    "lanes": share * jax.device_count(),
+                    "steps": steps,
+                    "run": timing,
+                    "steps_per_second": done / timing.wall_best,
+                }
+            )
+    return found
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -228,14 +273,19 @@ def main(argv: Sequence[str] | None = None) -> int:
     names = given.environment or list(ENVIRONMENTS)
     lanes = 64 if given.quick else 8192
     run = partial(time_environment, lanes=lanes, steps=steps, repeats=repeats)
-    environments = [run(name) for name in names if name != "none"]
-    for found in environments:
-        console.print(_environment_table(found))
+    environments = []
+    for name in names:
+        if name != "none":
+            environments.append(run(name))
+            console.print(_environment_table(environments[-1]))
+    growth = time_growth("kitchen_grid", sizes, counts, steps, repeats)
+    console.print(_growth_table(growth, counts))
     results = {
         "devices": jax.device_count(),
         "jax": jax.__version__,
         "monitors": monitors,
         "environments": environments,
+        "growth": growth,
     }
     save("device", results, given.output, console)
     return 0
@@ -258,6 +308,19 @@ def _monitor_table(rows: list[dict[str, Any]], counts: Sequence[int]) -> Table:
     return table
 
 
+def _growth_table(rows: list[dict[str, Any]], counts: Sequence[int]) -> Table:
+    table = Table(title=f"{rows[0]['environment']} with monitors: environment steps/s")
+    table.add_column("specifications", justify="right")
+    for lanes in counts:
+        table.add_column(f"{lanes:,} lanes", justify="right")
+    for size in dict.fromkeys(row["specifications"] for row in rows):
+        own = [row for row in rows if row["specifications"] == size]
+        table.add_row(
+            str(size) if size else "none (bare)", *(per_second(r["steps_per_second"]) for r in own)
+        )
+    return table
+
+
 def _environment_table(found: dict[str, Any]) -> Table:
     title = f"{found['environment']}, {found['lanes']:,} lanes, {found['monitors']} monitors"
     table = Table(title=title)
@@ -265,7 +328,7 @@ def _environment_table(found: dict[str, Any]) -> Table:
         table.add_column(column, justify="left" if column == "what" else "right")
     for what, rate in found["steps_per_second"].items():
         cells = [per_second(rate), ""]
-        if what != "bare":
+        if what.startswith("product"):
             more = found["overhead"][what]
             cells[0] += f" ({met(rate, TARGET_PRODUCT, at_most=False)})"
             cells[1] = f"{more:+.0%} ({met(more, TARGET_OVERHEAD, at_most=True)})"
