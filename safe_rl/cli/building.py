@@ -216,7 +216,11 @@ def build_product(
 
 
 def build_functional_product(
-    settings: EnvSettings, specs_settings: SpecsSettings, specs: SpecSet
+    settings: EnvSettings,
+    specs_settings: SpecsSettings,
+    specs: SpecSet,
+    *,
+    kwargs: Mapping[str, Any] | None = None,
 ) -> FunctionalProduct:
     """Make the environment as pure functions and put the monitors on it.
 
@@ -231,8 +235,7 @@ def build_functional_product(
             f"env.grounding={settings.grounding}: an environment on the device brings its own "
             "propositions; leave it out, or train with algo=ppo_lagrangian (PyTorch)"
         )
-    arguments = dict(settings.kwargs)
-    env = make_functional(settings.id, **arguments)
+    env = make_functional(settings.id, **settings.kwargs, **(kwargs or {}))
     if settings.max_episode_steps is not None:
         env.max_episode_steps = settings.max_episode_steps
     return FunctionalProduct(

@@ -9,7 +9,8 @@ from typing import Any
 
 import gymnasium as gym
 
-from safe_rl.cli.settings import CHECKPOINT_FOLDER
+from safe_rl.algos.selection import BestPolicies
+from safe_rl.cli.settings import CHECKPOINT_FOLDER, TrainSettings
 from safe_rl.errors import CheckpointError, ConfigurationError
 from safe_rl.evaluation.curves import METRICS_FILE
 from safe_rl.wrappers import VectorProductMDP
@@ -88,6 +89,24 @@ def check_spaces(
                 f"has {given}; evaluate it in the environment and under the specifications "
                 "of its run (leave env= and specs= out)"
             )
+
+
+def best_policies(settings: TrainSettings, folder: Path, steps: int) -> BestPolicies | None:
+    """Return when a run in ``folder`` evaluates its policy; None if it keeps no best one.
+
+    ``steps`` are the environment steps of an iteration.
+    """
+    algo = settings.algo
+    if algo.best_every is None:
+        return None
+    return BestPolicies(
+        folder / CHECKPOINT_FOLDER,
+        every=max(1, round(algo.best_every / steps)),
+        after=round(algo.best_after * algo.total_timesteps / steps),
+        episodes=algo.best_episodes,
+        # other seeds than in training, whose environments took seed, seed + 1, ...
+        seed=settings.seed + 1_000_000,
+    )
 
 
 def shows_progress(choice: str) -> bool:

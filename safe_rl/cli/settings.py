@@ -41,6 +41,8 @@ class EnvSettings:
     """``same_step``, ``next_step`` or ``disabled`` (reset by mask); the results are the same."""
     kwargs: dict[str, Any] = field(default_factory=dict)
     """Arguments of the environment."""
+    train_kwargs: dict[str, Any] = field(default_factory=dict)
+    """Further arguments of the environments that a policy is trained in, and not of others."""
     max_episode_steps: int | None = None
     """Truncates episodes; null keeps the environment's own."""
     grounding: str | None = None

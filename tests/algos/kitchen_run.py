@@ -2,7 +2,7 @@
 
 ``python -m tests.algos.kitchen_run SEED FOLDER [ALGO]`` writes ``FOLDER/exact_SEED.json``: the
 return and what each limit bounds, by one linear solve on the product CMDP, so that no sampling
-noise is left.
+noise is left. Both learners are scored by the same code.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from safe_rl.cli.building import build_product, build_specs
 from safe_rl.cli.demo import compose
 from safe_rl.cli.exact_scores import exact_json, exact_limits, policy_table
 from safe_rl.cli.policies import trained_policy
+from safe_rl.cli.runs import find_checkpoint
 from safe_rl.cli.training import train
 
 
@@ -25,11 +26,13 @@ def main() -> None:
     settings = compose(algo, seed, folder, None)
     finished = train(settings)
     product = build_product(settings.env, settings.specs, build_specs(settings.specs), num_envs=1)
-    policy = trained_policy(finished.folder, product, 0)
+    kept = find_checkpoint(finished.folder, "best")
+    policy = trained_policy(kept, product, 0)
     cmdp = product_cmdp(product.unwrapped.model, product.specs)
     evaluation = evaluate_policy(cmdp, policy_table(policy, product, cmdp))
     result = dict(exact_json(exact_limits(cmdp, evaluation), evaluation))
     optimum = solve_lp(cmdp)
+    result["policy"] = kept.name
     result["optimum"] = optimum.value
     result["multipliers"] = finished.model.multipliers.tolist()
     result["duals"] = optimum.multipliers.tolist()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -21,7 +22,7 @@ from safe_rl.algos import (
     best_checkpoint,
     latest_checkpoint,
 )
-from safe_rl.algos.torch.selection import Evaluated
+from safe_rl.algos.selection import Evaluated, Selection, best_in
 from safe_rl.errors import CheckpointError, ConfigurationError
 from safe_rl.wrappers import VectorProductMDP
 
@@ -70,6 +71,28 @@ def test_limits_come_before_returns(one, other, better):
     assert one.better_than(other) is better
 
 
+@pytest.mark.parametrize("suffix", ["", ".zip"])
+def test_files_without_an_evaluation_are_removed_and_no_others(tmp_path, suffix):
+    selection = Selection(tmp_path, suffix, 0)
+    for steps, returns in ((10, 1.0), (20, 2.0), (30, 3.0)):
+        selection.add(Evaluated(steps, returns, (), (), 0.0), Path.touch)
+    (tmp_path / "best_of_all.txt").touch()
+    (tmp_path / f"best_{40:012d}.half-written").mkdir()
+    resumed = Selection(tmp_path, suffix, 20)
+    assert [found.timesteps for found in resumed.evaluations] == [10, 20]
+    assert sorted(path.name for path in tmp_path.glob("best*")) == [
+        f"best_{10:012d}{suffix}",
+        f"best_{20:012d}{suffix}",
+        "best_of_all.txt",
+    ]
+    assert best_in(tmp_path, suffix) == tmp_path / f"best_{20:012d}{suffix}"
+    resumed.prune()
+    assert sorted(path.name for path in tmp_path.glob("best*")) == [
+        f"best_{20:012d}{suffix}",
+        "best_of_all.txt",
+    ]
+
+
 def test_the_training_is_not_disturbed(tmp_path):
     plain = learner().learn(8 * 16 * 6)
     watched = learner().learn(8 * 16 * 6, callback=selector(tmp_path))
@@ -87,9 +110,9 @@ def test_what_is_measured_is_what_the_kept_policy_does(tmp_path):
     assert [path.name for path in tmp_path.glob("*.zip")] == [best.name]
     kept = PPOLagrangian.load(best, device="cpu")
     callback.init_callback(kept)
-    callback.num_timesteps = callback.best.timesteps
+    callback.num_timesteps = callback.selection.best.timesteps
     again = callback.evaluate()
-    assert again == callback.best
+    assert again == callback.selection.best
     means, errors = np.array(again.costs), np.array(again.errors)
     limits, scales = np.array(kept.constraints.limits), np.array(kept.constraints.scales)
     assert again.excess == pytest.approx(max(0.0, ((means + errors - limits) / scales).max()))

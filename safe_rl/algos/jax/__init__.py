@@ -31,12 +31,16 @@ if TYPE_CHECKING:
     from safe_rl.algos.jax.policy import Policy as Policy
     from safe_rl.algos.jax.ppo_lagrangian import PPOLagrangian as PPOLagrangian
     from safe_rl.algos.jax.saved_run import load_policy as load_policy
+    from safe_rl.algos.jax.selection import best_checkpoint as best_checkpoint
+    from safe_rl.algos.selection import BestPolicies as BestPolicies
 
 _LAZY = {
     "Arguments": "safe_rl.algos.jax.arguments",
+    "BestPolicies": "safe_rl.algos.selection",
     "Checkpoints": "safe_rl.algos.jax.checkpoint",
     "PPOLagrangian": "safe_rl.algos.jax.ppo_lagrangian",
     "Policy": "safe_rl.algos.jax.policy",
+    "best_checkpoint": "safe_rl.algos.jax.selection",
     "latest_checkpoint": "safe_rl.algos.jax.checkpoint",
     "load_policy": "safe_rl.algos.jax.saved_run",
     "use_cpu_cores": "safe_rl.algos.jax.devices",
@@ -44,9 +48,11 @@ _LAZY = {
 
 __all__ = [
     "Arguments",
+    "BestPolicies",
     "Checkpoints",
     "PPOLagrangian",
     "Policy",
+    "best_checkpoint",
     "latest_checkpoint",
     "load_policy",
     "use_cpu_cores",

@@ -3,7 +3,8 @@
 A checkpoint is a folder with three parts: ``meta`` (JSON: arguments, spaces, constraints,
 controllers' states, counters, recent episodes), ``policy`` (the actor, its average, the statistics
 of observations) and ``training`` (all other arrays: critics, optimiser, environments with their
-monitors, sums of the episodes under way, random keys). Orbax writes it under another name and
+monitors, sums of the episodes under way, random keys). A policy that is kept to act with, and not
+to go on from, lacks ``training``. Orbax writes it under another name and
 renames it when it is complete, so a run that is killed leaves no half checkpoint. Nothing is
 pickled: the arrays are found by their place in the state that the code builds.
 """
@@ -29,6 +30,7 @@ from safe_rl.algos.newest import newest_readable
 from safe_rl.errors import CheckpointError, ConfigurationError
 
 __all__ = [
+    "PARTS",
     "POLICY_LEAVES",
     "PREFIX",
     "Checkpoints",
@@ -36,7 +38,6 @@ __all__ = [
     "decode_leaf",
     "latest_checkpoint",
     "prune",
-    "read_meta",
     "read_parts",
     "restore",
     "save",
@@ -44,6 +45,7 @@ __all__ = [
 
 FORMAT = 1
 PREFIX = "checkpoint"
+PARTS = ("policy", "training")
 POLICY_LEAVES = (".shared.params['actor']", ".shared.average", ".shared.observations")
 
 
@@ -104,27 +106,48 @@ def _describe(tree: Any) -> list[list[Any]]:
 # --- writing -------------------------------------------------------------------------------------
 
 
-def save(path: str | os.PathLike[str], state: Any, meta: Mapping[str, Any]) -> Path:
+def _part(name: str) -> str:
+    """Return the part that a leaf belongs to."""
+    return "policy" if name.startswith(POLICY_LEAVES) else "training"
+
+
+def save(
+    path: str | os.PathLike[str],
+    state: Any,
+    meta: Mapping[str, Any],
+    parts: tuple[str, ...] = PARTS,
+) -> Path:
     """Write a run's state and what the host knows of it; return the folder.
+
+    Args:
+        path: the folder.
+        state: of the run.
+        meta: what the host knows.
+        parts: which parts of the state; ``("policy",)`` cannot be resumed from.
 
     Raises:
         CheckpointError: the file system refused.
     """
     path = Path(os.path.abspath(path))
-    described = _describe(state)
-    parts: dict[str, dict[str, np.ndarray[Any, Any]]] = {"policy": {}, "training": {}}
-    for number, ((name, _, _), leaf) in enumerate(
-        zip(described, jax.tree.leaves(state), strict=True)
-    ):
+    arrays: dict[str, dict[str, np.ndarray[Any, Any]]] = {part: {} for part in parts}
+    described: list[list[Any]] = []
+    for row, leaf in zip(_describe(state), jax.tree.leaves(state), strict=True):
+        if _part(row[0]) not in parts:
+            continue
         if leaf.size:  # orbax refuses empty arrays; their shape is all there is to them
             data = jax.random.key_data(leaf) if _is_key(leaf) else leaf
-            part = "policy" if name.startswith(POLICY_LEAVES) else "training"
-            parts[part][f"{number:05d}"] = np.asarray(data)
-    whole = {"format": FORMAT, "versions": {"jax": jax.__version__}, **meta, "leaves": described}
+            arrays[_part(row[0])][f"{len(described):05d}"] = np.asarray(data)
+        described.append(row)
+    whole = {
+        "format": FORMAT,
+        "versions": {"jax": jax.__version__},
+        **meta,
+        "parts": list(parts),
+        "leaves": described,
+    }
     arguments = ocp.args.Composite(
         meta=ocp.args.JsonSave(whole),
-        policy=ocp.args.StandardSave(parts["policy"]),
-        training=ocp.args.StandardSave(parts["training"]),
+        **{part: ocp.args.StandardSave(own) for part, own in arrays.items()},
     )
     try:
         with _quiet(), ocp.Checkpointer(ocp.CompositeCheckpointHandler()) as checkpointer:
@@ -175,6 +198,11 @@ def read_parts(path: Path, parts: tuple[str, ...]) -> dict[str, Any]:
                     f"{path} has checkpoint format {found!r}, this version reads format {FORMAT}; "
                     f"load it with the version of the package that wrote it"
                 )
+            if not set(parts) <= set(meta.get("parts", PARTS)):
+                raise CheckpointError(
+                    f"{path} holds a policy to act with, and no training to go on with"
+                    f"{_others(path)}"
+                )
             wanted = {name: _template(meta, name) for name in parts}
             restored = checkpointer.restore(
                 path,
@@ -199,7 +227,7 @@ def _template(meta: Mapping[str, Any], part: str) -> dict[str, np.ndarray[Any, A
     """Return empty arrays of the shapes of one part, which orbax fills with numpy arrays."""
     template = {}
     for number, (name, shape, dtype) in enumerate(meta["leaves"]):
-        if 0 in shape or (part == "policy") != name.startswith(POLICY_LEAVES):
+        if 0 in shape or _part(name) != part:
             continue
         if dtype.startswith("key<"):
             data = jax.eval_shape(lambda: jax.random.key_data(jax.random.key(0)))
@@ -218,24 +246,17 @@ def decode_leaf(number: int, described: list[Any], arrays: Mapping[str, Any]) ->
     return jax.random.wrap_key_data(jnp.asarray(data)) if dtype.startswith("key<") else data
 
 
-def read_meta(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Return what the host knew of a run: arguments, constraints, controllers, counters.
-
-    Raises:
-        CheckpointError: the checkpoint is missing, damaged or of another format.
-    """
-    meta: dict[str, Any] = read_parts(Path(os.path.abspath(path)), ())["meta"]
-    return meta
-
-
-def restore(path: str | os.PathLike[str], expected: Any) -> Any:
+def restore(path: str | os.PathLike[str], found: Mapping[str, Any], expected: Any) -> Any:
     """Return the saved state in the structure of ``expected`` (arrays, or their shapes).
 
+    Args:
+        path: of the checkpoint, for the message.
+        found: what :func:`read_parts` returned for all parts.
+        expected: the state of a run as the code builds it.
+
     Raises:
-        CheckpointError: the checkpoint is missing or damaged, or belongs to another run.
+        CheckpointError: the checkpoint belongs to another run.
     """
-    path = Path(os.path.abspath(path))
-    found = read_parts(path, ("policy", "training"))
     saved, own = found["meta"]["leaves"], _describe(expected)
     for there, here in zip(saved, own, strict=False):
         if list(there) != here:
@@ -260,9 +281,7 @@ def latest_checkpoint(folder: str | Path) -> Path | None:
     Raises:
         CheckpointError: there are checkpoints, and all are damaged.
     """
-    return newest_readable(
-        folder, checkpoints_in(folder), lambda path: read_parts(path, ("policy", "training"))
-    )
+    return newest_readable(folder, checkpoints_in(folder), lambda path: read_parts(path, PARTS))
 
 
 def _others(path: Path) -> str:

@@ -31,7 +31,9 @@ from safe_rl.algos.jax.policy import Policy
 from safe_rl.algos.jax.progress_bar import progress_bar as show_progress
 from safe_rl.algos.jax.record import RecentEpisodes, RowWriter, writers_per_run
 from safe_rl.algos.jax.saved_run import run_meta
+from safe_rl.algos.jax.selection import BestPolicyKeeper
 from safe_rl.algos.jax.state import Controls, EndedEpisodes, Product, RunState
+from safe_rl.algos.selection import BestPolicies
 from safe_rl.errors import CheckpointError, ConfigurationError
 
 __all__ = ["PPOLagrangian"]
@@ -194,6 +196,8 @@ class PPOLagrangian:
         *,
         writers: Sequence[RowWriter] | Sequence[Sequence[RowWriter]] = (),
         checkpoints: Checkpoints | None = None,
+        best: BestPolicies | None = None,
+        evaluation_product: Product | None = None,
         progress_bar: bool = False,
         on_row: Callable[[int, int, Row], None] | None = None,
     ) -> Self:
@@ -205,6 +209,9 @@ class PPOLagrangian:
             total_timesteps: of one run, from its start; annealed arguments refer to it.
             writers: get each iteration's row; with several seeds, one list of writers per seed.
             checkpoints: where to save the run, between iterations and at the end.
+            best: when to evaluate the policy, and where to keep the best; of several runs, each in
+                a folder ``seed_<seed>``.
+            evaluation_product: the environment of those evaluations, where it is another one.
             progress_bar: show a bar, by Rich.
             on_row: called with the number of the run, the steps and the row.
         """
@@ -223,6 +230,7 @@ class PPOLagrangian:
         saved_at = self.iteration
         if checkpoints is not None:
             files.prune(checkpoints.folder, None)
+        keeper = None if best is None else BestPolicyKeeper(self, best, evaluation_product)
         state = self.state
         pending: _Pending | None = None
         self._compile()
@@ -247,6 +255,8 @@ class PPOLagrangian:
                 self.num_timesteps = steps
                 pending = _Pending(steps, fps(), metrics, rows)
                 advance(steps)
+                if keeper is not None:  # before a checkpoint, so that none lacks an evaluation
+                    keeper.consider()
                 if checkpoints is not None and self.iteration % checkpoints.every == 0:
                     # A row is written before the checkpoint that a resumed run starts from.
                     log(pending)
@@ -256,6 +266,8 @@ class PPOLagrangian:
                 log(pending)
         if checkpoints is not None and self.iteration > saved_at:
             self._checkpoint(checkpoints)
+        if keeper is not None:
+            keeper.prune()
         return self
 
     def resume(self, **options: Any) -> Self:
@@ -369,7 +381,8 @@ class PPOLagrangian:
         Raises:
             CheckpointError: the checkpoint is missing or damaged, or belongs to another run.
         """
-        meta = files.read_meta(path)
+        found = files.read_parts(Path(path), files.PARTS)
+        meta = found["meta"]
         config = dict(meta["controller"])
         saved = meta["constraints"]
         declared = [str(constraint.id) for constraint in product.constraints]
@@ -388,7 +401,7 @@ class PPOLagrangian:
             shards=meta["shards"],
             **meta["arguments"],
         )
-        state = files.restore(path, learner._iteration.shapes(learner.seeds))
+        state = files.restore(path, found, learner._iteration.shapes(learner.seeds))
         learner._state = jax.device_put(state, learner._iteration.placement(state))
         learner.iteration = meta["iteration"]
         learner.num_timesteps = meta["num_timesteps"]

@@ -12,16 +12,17 @@ import numpy as np
 from gymnasium import spaces
 
 from safe_rl.algos.jax.arguments import Arguments
-from safe_rl.algos.jax.checkpoint import POLICY_LEAVES, decode_leaf, read_parts
+from safe_rl.algos.jax.checkpoint import POLICY_LEAVES, decode_leaf, read_parts, save
 from safe_rl.algos.jax.networks import Networks
 from safe_rl.algos.jax.policy import Policy
+from safe_rl.algos.jax.state import RunState
 from safe_rl.algos.jax.statistics import RunningMoments
 from safe_rl.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from safe_rl.algos.jax.ppo_lagrangian import PPOLagrangian
 
-__all__ = ["load_policy", "run_meta"]
+__all__ = ["load_policy", "run_meta", "save_policy"]
 
 
 def load_policy(
@@ -89,6 +90,26 @@ def load_policy(
         averaged=bool(chosen),
         seed=seed,
     )
+
+
+def save_policy(learner: PPOLagrangian, path: str | os.PathLike[str], run: int = 0) -> Path:
+    """Write the policy of one run as it is now, for :func:`load_policy`; return the folder.
+
+    Args:
+        learner: whose policy it is.
+        path: of the folder, which is written at once.
+        run: which of several runs trained side by side, counted from 0.
+
+    Raises:
+        CheckpointError: the file system refused.
+    """
+    meta = run_meta(learner)
+    alone = {name: [meta[name][run]] for name in ("seeds", "multipliers", "recent")}
+    shared = learner.state.shared
+    if learner.several:
+        shared = jax.tree.map(lambda leaf: leaf[run], shared)
+    state = RunState(shared, ())  # type: ignore[arg-type]
+    return save(path, state, {**meta, **alone, "several": False}, parts=("policy",))
 
 
 def encode_space(space: spaces.Space[Any]) -> dict[str, Any]:

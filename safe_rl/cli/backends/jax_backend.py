@@ -10,13 +10,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from safe_rl.algos.jax import Checkpoints, Policy, PPOLagrangian, latest_checkpoint, use_cpu_cores
+from safe_rl.algos.jax import (
+    Checkpoints,
+    Policy,
+    PPOLagrangian,
+    best_checkpoint,
+    latest_checkpoint,
+    use_cpu_cores,
+)
 from safe_rl.algos.jax import load_policy as load_actor
 from safe_rl.algos.jax.record import ProgressWriter, RowWriter, TensorBoardWriter
 from safe_rl.cli.building import build_functional_product, check_limits
-from safe_rl.cli.runs import TENSORBOARD_FOLDER, check_spaces, shows_progress
+from safe_rl.cli.runs import TENSORBOARD_FOLDER, best_policies, check_spaces, shows_progress
 from safe_rl.cli.settings import CHECKPOINT_FOLDER, AlgoSettings, TrainSettings
-from safe_rl.errors import ConfigurationError
 from safe_rl.evaluation.curves import METRICS_FILE
 from safe_rl.specs import SpecSet
 from safe_rl.wrappers import VectorProductMDP
@@ -51,11 +57,6 @@ def build_model(
     return PPOLagrangian(product, seed=seed, num_envs=num_envs, **algo.learner_arguments())
 
 
-def best_checkpoint(folder: Path) -> Path | None:
-    """Return ``None``: this learner keeps no best policy."""
-    return None
-
-
 def learn(
     settings: TrainSettings,
     specs: SpecSet,
@@ -64,12 +65,9 @@ def learn(
     begin: Callable[[], None],
 ) -> tuple[PPOLagrangian, int]:
     """Train in ``folder`` from ``start``; return the model and the steps done before."""
-    if settings.algo.best_every is not None:
-        raise ConfigurationError(
-            f"algo.best_every is {settings.algo.best_every}, but the jax learner keeps no best "
-            "policy; set algo.best_every=null, or use algo=ppo_lagrangian"
-        )
-    product = build_functional_product(settings.env, settings.specs, specs)
+    product = build_functional_product(
+        settings.env, settings.specs, specs, kwargs=settings.env.train_kwargs
+    )
     check_limits(settings, product.constraints, product.specs)
     if start is None:
         num_envs = settings.algo.num_envs or settings.env.num_envs
@@ -81,11 +79,18 @@ def learn(
     writers: list[RowWriter] = [ProgressWriter(folder / METRICS_FILE, resume_at=steps)]
     if settings.tensorboard:
         writers.append(TensorBoardWriter(folder / TENSORBOARD_FOLDER))
-    every = settings.iterations_between_checkpoints(model.arguments.rollout_size)
+    size = model.arguments.rollout_size
+    every = settings.iterations_between_checkpoints(size)
+    best = best_policies(settings, folder, size)
+    others: FunctionalProduct | None = None
+    if best is not None and settings.env.train_kwargs:
+        others = build_functional_product(settings.env, settings.specs, specs)
     model.learn(
         settings.algo.total_timesteps,
         writers=writers,
         checkpoints=Checkpoints(folder / CHECKPOINT_FOLDER, every, settings.keep_checkpoints),
+        best=best,
+        evaluation_product=others,
         progress_bar=shows_progress(settings.progress),
     )
     for writer in writers:

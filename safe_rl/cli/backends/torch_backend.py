@@ -24,7 +24,7 @@ from safe_rl.algos import (
 from safe_rl.algos.torch.callbacks import latest_checkpoint
 from safe_rl.algos.torch.progress import ProgressLog
 from safe_rl.cli.building import build_product, check_limits
-from safe_rl.cli.runs import TENSORBOARD_FOLDER, check_spaces, shows_progress
+from safe_rl.cli.runs import TENSORBOARD_FOLDER, best_policies, check_spaces, shows_progress
 from safe_rl.cli.settings import CHECKPOINT_FOLDER, AlgoSettings, TrainSettings
 from safe_rl.evaluation.curves import METRICS_FILE
 from safe_rl.specs import SpecSet
@@ -55,7 +55,9 @@ def learn(
 ) -> tuple[PPOLagrangian, int]:
     """Train in ``folder`` from ``start``; return the model and the steps done before."""
     num_envs = settings.algo.num_envs or settings.env.num_envs
-    product = build_product(settings.env, settings.specs, specs, num_envs=num_envs)
+    product = build_product(
+        settings.env, settings.specs, specs, num_envs=num_envs, kwargs=settings.env.train_kwargs
+    )
     others: VectorProductMDP | None = None
     try:
         check_limits(settings, product.constraints, product.specs)
@@ -70,13 +72,15 @@ def learn(
         total = settings.algo.total_timesteps
         if steps < total:
             callbacks: list[BaseCallback] = []
-            if settings.algo.best_every is not None:
+            size = model.n_steps * model.n_envs
+            plan = best_policies(settings, folder, size)
+            if plan is not None:
                 others = build_product(settings.env, settings.specs, specs, num_envs=num_envs)
-                callbacks.append(_best(settings, folder, model, VectorEnvAdapter(others)))
+                callbacks.append(BestPolicyCallback(VectorEnvAdapter(others), **vars(plan)))
             callbacks.append(
                 CheckpointCallback(
                     folder / CHECKPOINT_FOLDER,
-                    every=settings.iterations_between_checkpoints(model.n_steps * model.n_envs),
+                    every=settings.iterations_between_checkpoints(size),
                     keep=settings.keep_checkpoints,
                 )
             )
@@ -130,23 +134,6 @@ def _logger(settings: TrainSettings, folder: Path, steps: int) -> Logger:
     if settings.verbose:
         writers.append(HumanOutputFormat(sys.stdout))
     return Logger(str(folder), writers)
-
-
-def _best(
-    settings: TrainSettings, folder: Path, model: PPOLagrangian, envs: VecEnv
-) -> BestPolicyCallback:
-    algo = settings.algo
-    steps = model.n_steps * model.n_envs
-    assert algo.best_every is not None
-    return BestPolicyCallback(
-        envs,
-        folder / CHECKPOINT_FOLDER,
-        every=max(1, round(algo.best_every / steps)),
-        after=round(algo.best_after * algo.total_timesteps / steps),
-        episodes=algo.best_episodes,
-        # other seeds than in training, whose environments took seed, seed + 1, ...
-        seed=settings.seed + 1_000_000,
-    )
 
 
 class TorchPolicy:

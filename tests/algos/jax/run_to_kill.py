@@ -11,7 +11,7 @@ import jax
 import numpy as np
 
 from safe_rl.algos import PID
-from safe_rl.algos.jax import Checkpoints, PPOLagrangian, latest_checkpoint
+from safe_rl.algos.jax import BestPolicies, Checkpoints, PPOLagrangian, latest_checkpoint
 from safe_rl.algos.jax.record import ProgressWriter
 from tests.algos.jax.analytic_products import ScriptedProduct
 
@@ -69,7 +69,8 @@ def train(folder: Path, iterations: int, every: int) -> PPOLagrangian:
     model = new_model() if found is None else PPOLagrangian.load(found, make_product())
     writer = ProgressWriter(folder / "progress.jsonl", resume_at=model.num_timesteps)
     plan = Checkpoints(folder, every=every, keep=2)
-    model.learn(iterations * 32, writers=[writer], checkpoints=plan)
+    best = BestPolicies(folder, every=3, episodes=10)
+    model.learn(iterations * 32, writers=[writer], checkpoints=plan, best=best)
     writer.close()
     return model
 

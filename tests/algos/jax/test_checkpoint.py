@@ -186,6 +186,12 @@ def test_killed_at_any_moment(tmp_path: Path) -> None:
         same(arrays(alone), dict(result))
     rows = [read_progress(tmp_path / name / "progress.jsonl") for name in ("alone", "killed")]
     assert without_clock(rows[0]) == without_clock(rows[1])
+    found = [(tmp_path / name / "evaluations.json").read_text() for name in ("alone", "killed")]
+    assert found[0] == found[1]
+    kept = [
+        [path.name for path in (tmp_path / name).glob("best_*")] for name in ("alone", "killed")
+    ]
+    assert kept[0] == kept[1] and len(kept[0]) == 1
 
 
 def test_a_relative_path_is_a_path(stopped: Path, monkeypatch: pytest.MonkeyPatch) -> None:
