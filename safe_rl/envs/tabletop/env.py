@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from functools import partial
 from typing import Any, ClassVar
 
 import jax
@@ -17,6 +18,8 @@ from safe_rl.envs.tabletop.observing import observe
 from safe_rl.envs.tabletop.parameters import tabletop_parameters
 from safe_rl.envs.tabletop.picture import draw
 from safe_rl.envs.tabletop.scene import scene_arrays, scene_roles, still_frame
+from safe_rl.envs.tabletop.starts import Start
+from safe_rl.envs.tabletop.starts import demonstrated_starts as demonstrated_starts_of
 from safe_rl.envs.tabletop.state import Array, Frame, TabletopState, World
 from safe_rl.envs.tabletop.tasks import TASKS
 from safe_rl.envs.tabletop.tasks.task import RANDOM_NUMBERS
@@ -63,6 +66,8 @@ class TabletopEnv(FunctionalEnv):
             themselves. What is not asked for costs nothing.
         observe_memory: Whether the observation contains what the smoothing devices of these
             propositions remember, so that costs are Markov.
+        demonstrated_starts: The share of episodes, 0 to 1, that begin on the way of a scripted
+            policy instead of at the task's start. It is for training: a long task is learnt sooner.
         settings: The constants of the grounding.
         **parameters: Fields of ``TabletopParameters``.
 
@@ -80,6 +85,7 @@ class TabletopEnv(FunctionalEnv):
         shift: str | None = None,
         propositions: str | Collection[str] = "all",
         observe_memory: bool = True,
+        demonstrated_starts: float = 0.0,
         settings: GroundingSettings = SETTINGS,
         **parameters: float,
     ) -> None:
@@ -105,6 +111,12 @@ class TabletopEnv(FunctionalEnv):
             self._own = tuple(i for i, name in enumerate(own) if name in names)
         self.proposition_names = (*self._shared, *(own[i] for i in self._own))
         self.observe_memory = observe_memory
+        if not 0.0 <= demonstrated_starts <= 1.0:
+            raise ConfigurationError(
+                f"demonstrated_starts is a share from 0 to 1, got {demonstrated_starts!r}"
+            )
+        self._share = demonstrated_starts
+        self._starts = demonstrated_starts_of(self.task) if demonstrated_starts else None
         self.action_space = Box(-1.0, 1.0, (5 if self.task.tilts else 4,), np.float32)
         size = jax.eval_shape(
             lambda key: self.observation(self.initial(key), key), jax.random.key(0)
@@ -141,17 +153,28 @@ class TabletopEnv(FunctionalEnv):
         )
 
     def initial(self, rng: Array, params: Any = None) -> TabletopState:
-        """Draw a layout; everything stands still."""
+        """Draw a layout in which everything stands still, or a state that was demonstrated."""
         numbers = jax.random.uniform(rng, (RANDOM_NUMBERS,), jnp.float32)
-        return self.first_state(self.task.first_world(numbers))
+        world = self.task.first_world(numbers)
+        if self._starts is None:
+            return self.first_state(world)
+        choose, draw = jax.random.split(jax.random.fold_in(rng, 1))
+        chosen = jax.random.randint(draw, (), 0, len(self._starts.stage))
+        demonstrated = jax.tree.map(lambda leaf: jnp.asarray(leaf)[chosen], self._starts)
+        start = jax.tree.map(
+            partial(jnp.where, jax.random.uniform(choose) < self._share),
+            demonstrated,
+            Start(world, jnp.zeros((), jnp.int32)),
+        )
+        return self.first_state(start.world, start.stage)
 
-    def first_state(self, world: World) -> TabletopState:
-        """The first state of an episode that starts with ``world``, in which nothing moves."""
+    def first_state(self, world: World, stage: Array | int = 0) -> TabletopState:
+        """The first state of an episode that starts with ``world``, with ``stage`` stages done."""
         frame = still_frame(world, self.layout)
         scene = scene_arrays(world, world, frame, self.layout, self.roles)
         memory = initial_memory(self.roles, self.settings, scene, self._shared)
         memory, shared = ground(self.roles, self.settings, memory, scene, self._shared)
-        stage = jnp.zeros((), jnp.int32)
+        stage = jnp.asarray(stage, jnp.int32)
         return TabletopState(
             world=world,
             stage=stage,
@@ -159,7 +182,7 @@ class TabletopEnv(FunctionalEnv):
             letter=self._join(shared, world, frame),
             grounding=memory,
             engaged=jnp.zeros((), bool),
-            held_goal=stage,
+            held_goal=jnp.zeros((), jnp.int32),
         )
 
     def transition(

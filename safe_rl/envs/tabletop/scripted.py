@@ -7,18 +7,30 @@ over lanes. They show that the tasks can be done safely, and serve as demonstrat
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, Protocol, TypeAlias
 
 import jax.numpy as jnp
 
-from safe_rl.envs.tabletop.env import TabletopEnv
 from safe_rl.envs.tabletop.gripper import HANDLE_OPENING
-from safe_rl.envs.tabletop.state import Array, Body, Gripper, TabletopState
+from safe_rl.envs.tabletop.state import Array, Body, Gripper, World
 from safe_rl.envs.tabletop.tasks.cook import OVEN, SINK
 from safe_rl.envs.tabletop.tasks.drawer import CABINET
-from safe_rl.envs.tabletop.tasks.task import rests_on
+from safe_rl.envs.tabletop.tasks.task import Task, rests_on
 
-Policy = Callable[[TabletopState], Array]
+
+class Situation(Protocol):
+    """What a scripted policy reads of a state: ``TabletopState`` has it."""
+
+    @property
+    def world(self) -> World:
+        """Everything that moves."""
+
+    @property
+    def stage(self) -> Array:
+        """int32, how many stages of the task are done."""
+
+
+Policy = Callable[[Situation], Array]
 Number: TypeAlias = Array | float
 
 OPEN, CLOSE, KEEP = 1.0, -0.7, -0.2
@@ -67,40 +79,40 @@ def choose(condition: Array, one: Command, other: Command) -> Command:
     return Command(*(jnp.where(condition, a, b) for a, b in zip(one, other, strict=True)))
 
 
-def scripted_policy(env: TabletopEnv, style: Style = CAREFUL) -> Policy:
-    """The scripted policy of an environment's task: state to action ``[4]`` or ``[5]``."""
+def scripted_policy(task: Task, style: Style = CAREFUL) -> Policy:
+    """The scripted policy of a task (``TabletopEnv.task``): state to action ``[4]`` or ``[5]``."""
     plan = {"lift": _lift, "place": _put_on, "stack": _put_on, "drawer": _drawer, "cook": _cook}[
-        env.task.name
+        task.name
     ]
-    step = env.layout.parameters.speed * env.layout.parameters.frame
+    step = task.layout.parameters.speed * task.layout.parameters.frame
 
-    def policy(state: TabletopState) -> Array:
+    def policy(state: Situation) -> Array:
         hand = state.world.gripper
-        to = plan(env, state, style)
+        to = plan(task, state, style)
         move = [(to.x - hand.x) / step, (to.y - hand.y) / step, (to.z - hand.z) / step]
         held = jnp.zeros((), bool)
         for body in state.world.bodies:
             held = held | body.held
-        loaded = style.cap if env.task.name == "lift" else min(style.cap, LOADED_CAP)
+        loaded = style.cap if task.name == "lift" else min(style.cap, LOADED_CAP)
         cap = jnp.where(held, loaded, style.cap)
         action = [*(jnp.clip(v, -cap, cap) for v in move), to.fingers]
-        if env.task.tilts:
+        if task.tilts:
             action.append(-hand.tilt)
         return jnp.stack(action)
 
     return policy
 
 
-def _grasp_height(env: TabletopEnv, i: int) -> float:
+def _grasp_height(task: Task, i: int) -> float:
     """How far below its centre an object is grasped (m): what can tip, below half its height."""
-    return 0.012 if env.layout.kinds[i].tips else 0.004
+    return 0.012 if task.layout.kinds[i].tips else 0.004
 
 
-def _fetch(env: TabletopEnv, hand: Gripper, body: Body, i: int, style: Style) -> Command:
+def _fetch(task: Task, hand: Gripper, body: Body, i: int, style: Style) -> Command:
     """Go above an object, down around it, and close the fingers."""
     away = jnp.maximum(jnp.abs(hand.x - body.x), jnp.abs(hand.y - body.y))
-    at = body.z - _grasp_height(env, i)
-    travel = jnp.maximum(style.travel, body.z + 0.5 * env.layout.kinds[i].height + 0.03)
+    at = body.z - _grasp_height(task, i)
+    travel = jnp.maximum(style.travel, body.z + 0.5 * task.layout.kinds[i].height + 0.03)
     low = (hand.z < travel - 0.02) & (away > 0.012)
     rise = command(hand.x, hand.y, travel, OPEN)
     over = command(body.x, body.y, travel, OPEN)
@@ -136,29 +148,29 @@ def _back_off(hand: Gripper, body: Body, style: Style) -> Command:
     return choose(narrow, command(hand.x, hand.y, hand.z, OPEN), up)
 
 
-def _lift(env: TabletopEnv, state: TabletopState, style: Style) -> Command:
+def _lift(task: Task, state: Situation, style: Style) -> Command:
     hand, body = state.world.gripper, state.world.bodies[0]
     raised = command(hand.x, hand.y, hand.z + (0.22 - body.z), KEEP)
-    return choose(body.held, raised, _fetch(env, hand, body, 0, style))
+    return choose(body.held, raised, _fetch(task, hand, body, 0, style))
 
 
-def _put_on(env: TabletopEnv, state: TabletopState, style: Style) -> Command:
+def _put_on(task: Task, state: Situation, style: Style) -> Command:
     """Place and stack: the first object goes onto the second."""
-    return _serve(env, state, 0, 1, style)
+    return _serve(task, state, 0, 1, style)
 
 
-def _serve(env: TabletopEnv, state: TabletopState, i: int, j: int, style: Style) -> Command:
+def _serve(task: Task, state: Situation, i: int, j: int, style: Style) -> Command:
     hand, body, below = state.world.gripper, state.world.bodies[i], state.world.bodies[j]
-    half = 0.5 * env.layout.kinds[i].height
-    goal = (below.x, below.y, below.z + 0.5 * env.layout.kinds[j].height + half)
-    fetch = _fetch(env, hand, body, i, style)
+    half = 0.5 * task.layout.kinds[i].height
+    goal = (below.x, below.y, below.z + 0.5 * task.layout.kinds[j].height + half)
+    fetch = _fetch(task, hand, body, i, style)
     plan = choose(body.held, _carry(hand, body, goal, style, half), fetch)
     falling = (body.support < 0) & ~body.held
     plan = choose(falling, command(hand.x, hand.y, hand.z, OPEN), plan)
     return choose(rests_on(body, j), _back_off(hand, body, style), plan)
 
 
-def _drawer(env: TabletopEnv, state: TabletopState, style: Style) -> Command:
+def _drawer(task: Task, state: Situation, style: Style) -> Command:
     world = state.world
     hand, body = world.gripper, world.bodies[0]
     fraction = jnp.zeros((), jnp.float32) if world.drawer is None else world.drawer
@@ -176,17 +188,17 @@ def _drawer(env: TabletopEnv, state: TabletopState, style: Style) -> Command:
     opening = choose((hand.z < travel - 0.02) & (off > 0.025), up, opening)
     opening = choose(at, pull, opening)
     # Put in.
-    half = 0.5 * env.layout.kinds[0].height
+    half = 0.5 * task.layout.kinds[0].height
     room = CABINET.interior(fraction)
     middle = 0.5 * (room.y0 + jnp.minimum(room.y1, CABINET.front - 0.005))
     goal = (jnp.asarray(CABINET.x), middle, jnp.asarray(room.z0 + half))
     high = style._replace(travel=travel)
     putting = choose(
-        body.held, _carry(hand, body, goal, high, half), _fetch(env, hand, body, 0, high)
+        body.held, _carry(hand, body, goal, high, half), _fetch(task, hand, body, 0, high)
     )
     falling = (body.support < 0) & ~body.held
     putting = choose(falling, command(hand.x, hand.y, hand.z, OPEN), putting)
-    inside = rests_on(body, env.task.surface("drawer"))
+    inside = rests_on(body, task.surface("drawer"))
     # Shut: up, over to the front, down, push.
     front = face - 0.06
     in_front = (hand.y < face - 0.011) & (jnp.abs(hand.x - x) < 0.1)
@@ -203,9 +215,9 @@ def _drawer(env: TabletopEnv, state: TabletopState, style: Style) -> Command:
     return choose(started, opening, plan)
 
 
-def _cook(env: TabletopEnv, state: TabletopState, style: Style) -> Command:
+def _cook(task: Task, state: Situation, style: Style) -> Command:
     hand, raw = state.world.gripper, state.world.bodies[0]
-    half = 0.5 * env.layout.kinds[0].height
+    half = 0.5 * task.layout.kinds[0].height
     # Into the oven: before it at travel height, down, in, down, let go; then out backwards.
     before_y, inside_y = OVEN.front - 0.12, OVEN.front + 0.08
     rest = OVEN.interior.z0 + half
@@ -223,14 +235,14 @@ def _cook(env: TabletopEnv, state: TabletopState, style: Style) -> Command:
     carry = choose(raw.y > inside_y - 0.02, settle, carry)
     low = raw.z - rest < style.drop * 0.2 + 0.003
     carry = choose((raw.y > inside_y - 0.02) & low, free, carry)
-    cooking = choose(raw.held, carry, _fetch(env, hand, raw, 0, style._replace(travel=travel)))
+    cooking = choose(raw.held, carry, _fetch(task, hand, raw, 0, style._replace(travel=travel)))
     falling = (raw.support < 0) & ~raw.held
     cooking = choose(falling, free, cooking)
     # Wash.
     near = (jnp.abs(hand.x - SINK.x) < 0.04) & (jnp.abs(hand.y - SINK.y) < 0.04)
     over_sink = command(SINK.x, SINK.y, jnp.maximum(travel, 0.0), OPEN)
     wash = choose(near, command(SINK.x, SINK.y, 0.05, OPEN), over_sink)
-    serve = _serve(env, state, 1, 2, style)
+    serve = _serve(task, state, 1, 2, style)
     if style.wash:
         serve = choose(hand.contaminated & ~rests_on(state.world.bodies[1], 2), wash, serve)
     # Out of the oven first.

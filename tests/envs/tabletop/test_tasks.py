@@ -37,7 +37,7 @@ def play(task: str, style: Style) -> tuple[float, dict[str, tuple[int, int]]]:
     """Success rate of one episode per lane, and (N, V) of each specification."""
     env = TabletopEnv(task, propositions="task")
     product = FunctionalProduct(env, f"tabletop_{task}", features=None, reset_batch=1)
-    policy = scripted_policy(env, style)
+    policy = scripted_policy(env.task, style)
 
     def step(state, key):  # type: ignore[no-untyped-def]
         state, seen = product.step(state, jax.vmap(policy)(state.env), key)

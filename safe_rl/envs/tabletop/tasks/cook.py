@@ -6,10 +6,10 @@ import jax.numpy as jnp
 
 from safe_rl.envs.tabletop.fixtures import Fixtures, Microwave, Sink
 from safe_rl.envs.tabletop.state import Array, World
-from safe_rl.envs.tabletop.tasks.task import Task, between, cleared, closeness, fetching, rests_on
+from safe_rl.envs.tabletop.tasks.task import Task, between, cleared, fetching, rests_on
 
 OVEN = Microwave(x=-0.3, front=0.2)
-SINK = Sink(x=0.0, y=0.05)
+SINK = Sink(x=0.0, y=-0.2)
 
 
 class Cook(Task):
@@ -54,14 +54,13 @@ class Cook(Task):
         raw, ready, plate = world.bodies[0], world.bodies[1], world.bodies[2]
         room = OVEN.interior
         rest = room.z0 + 0.5 * self.layout.kinds[0].height
-        into = closeness(raw.x - OVEN.middle, raw.y - (OVEN.front + 0.07), raw.z - rest, scale=6.0)
-        cooking = fetching(hand, raw, 0.003, into)
+        into = (raw.x - OVEN.middle, raw.y - (OVEN.front + 0.07), raw.z - rest)
+        cooking = fetching(hand, raw, self.layout.kinds[0], into, grasp_below=0.003)
         half = 0.5 * self.layout.kinds[1].height
-        onto = closeness(
-            ready.x - plate.x, ready.y - plate.y, ready.z - plate.z - 0.01 - half, scale=6.0
-        )
+        onto = (ready.x - plate.x, ready.y - plate.y, ready.z - plate.z - 0.01 - half)
         placed = 1.2 + 0.3 * cleared(hand, ready, half)
-        serving = jnp.where(rests_on(ready, 2), placed, fetching(hand, ready, 0.005, onto))
+        fetched = fetching(hand, ready, self.layout.kinds[1], onto)
+        serving = jnp.where(rests_on(ready, 2), placed, fetched)
         return 2.0 * jnp.where(stage == 0, cooking, 1.2 + serving)
 
     def at_goal(self, world: World, stage: Array) -> Array:

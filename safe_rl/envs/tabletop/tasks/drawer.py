@@ -66,9 +66,9 @@ class Drawer(Task):
         room = CABINET.interior(fraction)
         middle = 0.5 * (room.y0 + jnp.minimum(room.y1, CABINET.front))
         goal_z = room.z0 + 0.5 * self.layout.kinds[0].height
-        there = closeness(body.x - CABINET.x, body.y - middle, body.z - goal_z, scale=6.0)
-        putting = 1.0 + fetching(hand, body, 0.005, there)
-        closing = 2.2 + 0.3 * at_handle + 0.5 * (1.0 - fraction)
+        offset = (body.x - CABINET.x, body.y - middle, body.z - goal_z)
+        putting = 1.0 + fetching(hand, body, self.layout.kinds[0], offset)
+        closing = 2.4 + 0.3 * at_handle + 0.5 * (1.0 - fraction)
         return 2.0 * jnp.where(stage == 0, opening, jnp.where(stage == 1, putting, closing))
 
     def at_goal(self, world: World, stage: Array) -> Array:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import jax.numpy as jnp
 
 from safe_rl.envs.tabletop.state import Array, World
-from safe_rl.envs.tabletop.tasks.task import Task, between, fetching
+from safe_rl.envs.tabletop.tasks.task import Task, between, reaching
 
 HEIGHT = 0.15
 """m by which the cup's centre must be above the place where it stood."""
@@ -43,7 +43,8 @@ class Lift(Task):
         body = world.bodies[0]
         half = 0.5 * self.layout.kinds[0].height
         raised = jnp.clip((body.z - half) / HEIGHT, 0.0, 1.0)
-        return 2.0 * fetching(world.gripper, body, 0.015, raised)
+        reach = reaching(world.gripper, body, 0.015, self.layout.parameters.finger_open)
+        return 2.0 * jnp.where(body.held, 0.5 + 0.4 * raised, reach)
 
     def at_goal(self, world: World, stage: Array) -> Array:
         """The cup is held, high enough."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import jax.numpy as jnp
 
 from safe_rl.envs.tabletop.state import Array, World
-from safe_rl.envs.tabletop.tasks.task import Task, between, cleared, closeness, fetching, rests_on
+from safe_rl.envs.tabletop.tasks.task import Task, between, cleared, fetching, rests_on
 
 
 class Place(Task):
@@ -46,10 +46,11 @@ class Place(Task):
         body, plate = world.bodies[0], world.bodies[1]
         half = 0.5 * self.layout.kinds[0].height
         rest = plate.z + 0.01 + half
-        near = closeness(body.x - plate.x, body.y - plate.y, body.z - rest, scale=6.0)
+        offset = (body.x - plate.x, body.y - plate.y, body.z - rest)
         done = rests_on(body, 1)
         placed = 1.2 + 0.3 * cleared(world.gripper, body, half)
-        return 2.0 * jnp.where(done, placed, fetching(world.gripper, body, 0.005, near))
+        fetched = fetching(world.gripper, body, self.layout.kinds[0], offset)
+        return 2.0 * jnp.where(done, placed, fetched)
 
     def at_goal(self, world: World, stage: Array) -> Array:
         """The block rests on the plate and the gripper has cleared it."""

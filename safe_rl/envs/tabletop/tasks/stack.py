@@ -5,7 +5,7 @@ from __future__ import annotations
 import jax.numpy as jnp
 
 from safe_rl.envs.tabletop.state import Array, World
-from safe_rl.envs.tabletop.tasks.task import Task, between, cleared, closeness, fetching, rests_on
+from safe_rl.envs.tabletop.tasks.task import Task, between, cleared, fetching, rests_on
 
 
 class Stack(Task):
@@ -42,10 +42,11 @@ class Stack(Task):
         body, base = world.bodies[0], world.bodies[1]
         half = 0.5 * self.layout.kinds[0].height
         rest = base.z + 0.5 * self.layout.kinds[1].height + half
-        near = closeness(body.x - base.x, body.y - base.y, body.z - rest, scale=6.0)
+        offset = (body.x - base.x, body.y - base.y, body.z - rest)
         done = rests_on(body, 1)
         placed = 1.2 + 0.3 * cleared(world.gripper, body, half)
-        return 2.0 * jnp.where(done, placed, fetching(world.gripper, body, 0.005, near))
+        fetched = fetching(world.gripper, body, self.layout.kinds[0], offset)
+        return 2.0 * jnp.where(done, placed, fetched)
 
     def at_goal(self, world: World, stage: Array) -> Array:
         """The block rests on the base and the gripper has cleared it."""

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 
 from safe_rl.envs.tabletop.dynamics import Layout
 from safe_rl.envs.tabletop.fixtures import Fixtures
-from safe_rl.envs.tabletop.kinds import KINDS
+from safe_rl.envs.tabletop.kinds import KINDS, Kind
 from safe_rl.envs.tabletop.parameters import TabletopParameters
 from safe_rl.envs.tabletop.resting import FIXTURE_SURFACES, NOTHING
 from safe_rl.envs.tabletop.state import Array, Body, Gripper, Up, World
@@ -21,6 +21,9 @@ SHIFTS = ("target", "location", "distractors", "instruction")
 
 DISTRACTORS = ("can", "jar")
 """Objects that the shift ``distractors`` adds; the policy does not observe them."""
+
+OVER_GOAL, ABOVE_GOAL = 0.04, 0.1
+"""m, how far beside and above its goal an object may be let go to end up there."""
 
 RANDOM_NUMBERS = 16
 """Uniform numbers that one layout may use."""
@@ -183,14 +186,33 @@ def reaching(gripper: Gripper, body: Body, grasp_below: float, open_width: float
 
 
 def fetching(
-    gripper: Gripper, body: Body, grasp_below: float, near_goal: Array, open_width: float = 0.04
+    gripper: Gripper,
+    body: Body,
+    kind: Kind,
+    offset: tuple[Array, Array, Array],
+    *,
+    grasp_below: float = 0.005,
+    open_width: float = 0.04,
 ) -> Array:
-    """Potential in [0, 0.9] of grasping an object and bringing it to its goal.
+    """Potential in [0, 1.1] of grasping an object, bringing it to its goal and letting it go.
 
-    Reaching counts up to 0.4, a hold 0.5, and the way to the goal another 0.4.
+    Reaching counts up to 0.4, a hold 0.5, and the way to the goal another 0.4. Over its goal the
+    object may be held or falling, and the fingers should open: that is another 0.2.
+
+    Args:
+        gripper: the hand.
+        body: the object.
+        kind: of the object.
+        offset: m, from the goal to the object.
+        grasp_below: m below its centre where the fingers should take it.
+        open_width: m, of the open fingers.
     """
+    dx, dy, dz = offset
+    carried = 0.5 + 0.4 * closeness(dx, dy, dz, scale=6.0)
+    over = (jnp.abs(dx) < OVER_GOAL) & (jnp.abs(dy) < OVER_GOAL) & (dz > -0.02) & (dz < ABOVE_GOAL)
+    opened = jnp.clip((gripper.opening - kind.radius) / (open_width - kind.radius), 0.0, 1.0)
     reach = reaching(gripper, body, grasp_below, open_width)
-    return jnp.where(body.held, 0.5 + 0.4 * near_goal, reach)
+    return jnp.where(over, carried + 0.2 * opened, jnp.where(body.held, carried, reach))
 
 
 def rests_on(body: Body, surface: int) -> Array:
