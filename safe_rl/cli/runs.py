@@ -94,10 +94,11 @@ def check_spaces(
 def best_policies(settings: TrainSettings, folder: Path, steps: int) -> BestPolicies | None:
     """Return when a run in ``folder`` evaluates its policy; None if it keeps no best one.
 
+    The best policy is the one that keeps the limits, so a run that ignores them keeps none.
     ``steps`` are the environment steps of an iteration.
     """
     algo = settings.algo
-    if algo.best_every is None:
+    if algo.best_every is None or algo.controller == "unconstrained":
         return None
     return BestPolicies(
         folder / CHECKPOINT_FOLDER,

@@ -17,9 +17,9 @@ def observe(task: Task, state: TabletopState) -> Array:
 
     Of the gripper: position, velocity, opening (and tilt, in tasks that tilt it). Of each object of
     the task: place relative to the gripper, height, vertical velocity, whether it is held, rests on
-    something, leans, is broken, and how full it is, as far as its kind has these. Then what the
-    task adds, its stage, and for how long the goal has held. Objects that a shift adds are not
-    observed.
+    something, leans, is broken, and how full it is, as far as its kind has these. Then where the
+    present stage's object is and where it belongs (``Focus``), what the task adds, its stage, and
+    for how long the goal has held. Objects that a shift adds are not observed.
     """
     world = state.world
     hand, most = world.gripper, task.layout.parameters.finger_open
@@ -32,6 +32,11 @@ def observe(task: Task, state: TabletopState) -> Array:
         values.append(hand.tilt)
     for body, kind in zip(world.bodies[: task.observed], task.layout.kinds, strict=False):
         values += _of_object(body, kind, hand)
+    focus = task.focus(world, state.stage)
+    values += [
+        PER_METRE * (a - b) for a, b in zip(focus[:3], (hand.x, hand.y, hand.z), strict=True)
+    ]
+    values += [-PER_METRE * value for value in focus.offset]
     values += task.goals(world)
     values += [state.stage.astype(jnp.float32), state.held_goal / task.success_frames]
     return jnp.stack([jnp.asarray(value, jnp.float32) for value in values])

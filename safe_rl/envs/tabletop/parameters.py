@@ -50,7 +50,7 @@ class TabletopParameters:
     gravity: float = 9.81
     speed: float = 0.8
     tilt_speed: float = 4.0
-    finger_speed: float = 0.25
+    finger_speed: float = 0.1
     finger_open: float = 0.04
     finger_length: float = 0.11
     finger_half_depth: float = 0.012

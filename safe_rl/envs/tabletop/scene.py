@@ -89,17 +89,24 @@ def scene_roles(task: Task) -> SceneRoles:
 
 
 def still_frame(world: World, layout: Layout) -> Frame:
-    """What the first frame of an episode did: nothing moved, and nothing touched the robot."""
+    """What the first frame of an episode did: nothing moved, and the robot touches what it holds.
+
+    A gripper that is contaminated touches raw food too: where it began so, that is how it happened.
+    """
     no, zero = jnp.zeros((), bool), jnp.zeros((), jnp.float32)
     count = len(world.bodies)
-    nothing = Touches(no, no, no, zero, zero)
+    soiled = world.gripper.contaminated
+    touches = tuple(
+        Touches(body.held, body.held, body.held | soiled if kind.raw else body.held, zero, zero)
+        for body, kind in zip(world.bodies, layout.kinds, strict=True)
+    )
     pairs = {(i, j): no for i in range(count) for j in range(i + 1, count)}
     for i, j in pairs:
         rests = (world.bodies[i].support == j) | (world.bodies[j].support == i)
         pairs[i, j] = rests
     none = (no,) * count
     return Frame(
-        touches=(nothing,) * count,
+        touches=touches,
         pairs=pairs,
         drawer_blocked=none if world.drawer is not None else (),
         door_blocked=none if world.door is not None else (),

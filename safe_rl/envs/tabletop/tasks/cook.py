@@ -6,10 +6,18 @@ import jax.numpy as jnp
 
 from safe_rl.envs.tabletop.fixtures import Fixtures, Microwave, Sink
 from safe_rl.envs.tabletop.state import Array, World
-from safe_rl.envs.tabletop.tasks.task import Task, between, cleared, fetching, rests_on
+from safe_rl.envs.tabletop.tasks.task import (
+    Focus,
+    Task,
+    between,
+    cleared,
+    fetching,
+    focus_on,
+    rests_on,
+)
 
 OVEN = Microwave(x=-0.3, front=0.2)
-SINK = Sink(x=0.0, y=-0.2)
+SINK = Sink(x=0.0, y=0.03, half=0.12)
 
 
 class Cook(Task):
@@ -51,17 +59,23 @@ class Cook(Task):
     def potential(self, world: World, stage: Array) -> Array:
         """Fetch the raw food into the oven, then the ready food onto the plate."""
         hand = world.gripper
-        raw, ready, plate = world.bodies[0], world.bodies[1], world.bodies[2]
-        room = OVEN.interior
-        rest = room.z0 + 0.5 * self.layout.kinds[0].height
-        into = (raw.x - OVEN.middle, raw.y - (OVEN.front + 0.07), raw.z - rest)
-        cooking = fetching(hand, raw, self.layout.kinds[0], into, grasp_below=0.003)
+        raw, ready = world.bodies[0], world.bodies[1]
+        offset = self.focus(world, stage).offset
+        cooking = fetching(hand, raw, self.layout.kinds[0], offset, grasp_below=0.003)
         half = 0.5 * self.layout.kinds[1].height
-        onto = (ready.x - plate.x, ready.y - plate.y, ready.z - plate.z - 0.01 - half)
         placed = 1.2 + 0.3 * cleared(hand, ready, half)
-        fetched = fetching(hand, ready, self.layout.kinds[1], onto)
+        fetched = fetching(hand, ready, self.layout.kinds[1], offset)
         serving = jnp.where(rests_on(ready, 2), placed, fetched)
         return 2.0 * jnp.where(stage == 0, cooking, 1.2 + serving)
+
+    def focus(self, world: World, stage: Array) -> Focus:
+        """The raw food, which belongs into the oven; then the ready food, onto the plate."""
+        plate, kinds = world.bodies[2], self.layout.kinds
+        rest = OVEN.interior.z0 + 0.5 * kinds[0].height
+        raw = focus_on(world.bodies[0], OVEN.middle, OVEN.front + 0.07, rest)
+        top = plate.z + 0.5 * (kinds[2].height + kinds[1].height)
+        ready = focus_on(world.bodies[1], plate.x, plate.y, top)
+        return Focus(*(jnp.where(stage == 0, a, b) for a, b in zip(raw, ready, strict=True)))
 
     def at_goal(self, world: World, stage: Array) -> Array:
         """Raw food in the oven, ready food on the plate, and the gripper has cleared it."""

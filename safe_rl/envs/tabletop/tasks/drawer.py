@@ -8,7 +8,15 @@ from safe_rl.envs.tabletop.fixtures import Drawer as Cabinet
 from safe_rl.envs.tabletop.fixtures import Fixtures
 from safe_rl.envs.tabletop.gripper import HANDLE_OPENING
 from safe_rl.envs.tabletop.state import Array, World
-from safe_rl.envs.tabletop.tasks.task import Task, between, closeness, fetching, rests_on
+from safe_rl.envs.tabletop.tasks.task import (
+    Focus,
+    Task,
+    between,
+    closeness,
+    fetching,
+    focus_on,
+    rests_on,
+)
 
 CABINET = Cabinet()
 
@@ -63,13 +71,27 @@ class Drawer(Task):
         gripped = jnp.where(near, narrow, 0.0)
         pulled = jnp.clip(fraction / WIDE_ENOUGH, 0.0, 1.0)
         opening = 0.4 * at_handle + 0.2 * gripped + 0.4 * pulled
-        room = CABINET.interior(fraction)
-        middle = 0.5 * (room.y0 + jnp.minimum(room.y1, CABINET.front))
-        goal_z = room.z0 + 0.5 * self.layout.kinds[0].height
-        offset = (body.x - CABINET.x, body.y - middle, body.z - goal_z)
+        offset = focus_on(body, *self._place_inside(fraction)).offset
         putting = 1.0 + fetching(hand, body, self.layout.kinds[0], offset)
         closing = 2.4 + 0.3 * at_handle + 0.5 * (1.0 - fraction)
         return 2.0 * jnp.where(stage == 0, opening, jnp.where(stage == 1, putting, closing))
+
+    def focus(self, world: World, stage: Array) -> Focus:
+        """The handle, to be pulled; the block, to be put in; the handle, to be pushed."""
+        fraction = self._fraction(world)
+        x, y, z = CABINET.handle(fraction)
+        wide, shut = (CABINET.handle(jnp.asarray(f, jnp.float32))[1] for f in (WIDE_ENOUGH, 0.0))
+        goal_y = jnp.where(stage == 0, wide, shut)
+        handle = Focus(*(jnp.asarray(v, jnp.float32) for v in (x, y, z, x, goal_y, z)))
+        block = focus_on(world.bodies[0], *self._place_inside(fraction))
+        return Focus(*(jnp.where(stage == 1, a, b) for a, b in zip(block, handle, strict=True)))
+
+    def _place_inside(self, fraction: Array) -> tuple[Array, Array, Array]:
+        """Where the block goes: the middle of what shows of the drawer's inside."""
+        room = CABINET.interior(fraction)
+        middle = 0.5 * (room.y0 + jnp.minimum(room.y1, CABINET.front))
+        height = room.z0 + 0.5 * self.layout.kinds[0].height
+        return jnp.asarray(CABINET.x), jnp.asarray(middle), jnp.asarray(height)
 
     def at_goal(self, world: World, stage: Array) -> Array:
         """The block is in the shut drawer."""

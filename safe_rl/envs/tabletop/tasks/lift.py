@@ -5,7 +5,7 @@ from __future__ import annotations
 import jax.numpy as jnp
 
 from safe_rl.envs.tabletop.state import Array, World
-from safe_rl.envs.tabletop.tasks.task import Task, between, reaching
+from safe_rl.envs.tabletop.tasks.task import Focus, Task, between, focus_on, reaching
 
 HEIGHT = 0.15
 """m by which the cup's centre must be above the place where it stood."""
@@ -45,6 +45,11 @@ class Lift(Task):
         raised = jnp.clip((body.z - half) / HEIGHT, 0.0, 1.0)
         reach = reaching(world.gripper, body, 0.015, self.layout.parameters.finger_open)
         return 2.0 * jnp.where(body.held, 0.5 + 0.4 * raised, reach)
+
+    def focus(self, world: World, stage: Array) -> Focus:
+        """The cup, and the place above it."""
+        body, half = world.bodies[0], 0.5 * self.layout.kinds[0].height
+        return focus_on(body, body.x, body.y, half + HEIGHT)
 
     def at_goal(self, world: World, stage: Array) -> Array:
         """The cup is held, high enough."""

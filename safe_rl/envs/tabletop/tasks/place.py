@@ -5,7 +5,15 @@ from __future__ import annotations
 import jax.numpy as jnp
 
 from safe_rl.envs.tabletop.state import Array, World
-from safe_rl.envs.tabletop.tasks.task import Task, between, cleared, fetching, rests_on
+from safe_rl.envs.tabletop.tasks.task import (
+    Focus,
+    Task,
+    between,
+    cleared,
+    fetching,
+    focus_on,
+    rests_on,
+)
 
 
 class Place(Task):
@@ -43,14 +51,18 @@ class Place(Task):
 
     def potential(self, world: World, stage: Array) -> Array:
         """Reach, hold, carry, let go, clear."""
-        body, plate = world.bodies[0], world.bodies[1]
-        half = 0.5 * self.layout.kinds[0].height
-        rest = plate.z + 0.01 + half
-        offset = (body.x - plate.x, body.y - plate.y, body.z - rest)
+        body, half = world.bodies[0], 0.5 * self.layout.kinds[0].height
+        offset = self.focus(world, stage).offset
         done = rests_on(body, 1)
         placed = 1.2 + 0.3 * cleared(world.gripper, body, half)
         fetched = fetching(world.gripper, body, self.layout.kinds[0], offset)
         return 2.0 * jnp.where(done, placed, fetched)
+
+    def focus(self, world: World, stage: Array) -> Focus:
+        """The block, and its place on the plate."""
+        plate = world.bodies[1]
+        top = plate.z + 0.5 * self.layout.kinds[1].height
+        return focus_on(world.bodies[0], plate.x, plate.y, top + 0.5 * self.layout.kinds[0].height)
 
     def at_goal(self, world: World, stage: Array) -> Array:
         """The block rests on the plate and the gripper has cleared it."""

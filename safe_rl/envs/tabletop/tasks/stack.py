@@ -5,7 +5,15 @@ from __future__ import annotations
 import jax.numpy as jnp
 
 from safe_rl.envs.tabletop.state import Array, World
-from safe_rl.envs.tabletop.tasks.task import Task, between, cleared, fetching, rests_on
+from safe_rl.envs.tabletop.tasks.task import (
+    Focus,
+    Task,
+    between,
+    cleared,
+    fetching,
+    focus_on,
+    rests_on,
+)
 
 
 class Stack(Task):
@@ -39,14 +47,18 @@ class Stack(Task):
 
     def potential(self, world: World, stage: Array) -> Array:
         """Reach, hold, carry above the base, let go, clear."""
-        body, base = world.bodies[0], world.bodies[1]
-        half = 0.5 * self.layout.kinds[0].height
-        rest = base.z + 0.5 * self.layout.kinds[1].height + half
-        offset = (body.x - base.x, body.y - base.y, body.z - rest)
+        body, half = world.bodies[0], 0.5 * self.layout.kinds[0].height
+        offset = self.focus(world, stage).offset
         done = rests_on(body, 1)
         placed = 1.2 + 0.3 * cleared(world.gripper, body, half)
         fetched = fetching(world.gripper, body, self.layout.kinds[0], offset)
         return 2.0 * jnp.where(done, placed, fetched)
+
+    def focus(self, world: World, stage: Array) -> Focus:
+        """The block, and its place on the base."""
+        base = world.bodies[1]
+        top = base.z + 0.5 * self.layout.kinds[1].height
+        return focus_on(world.bodies[0], base.x, base.y, top + 0.5 * self.layout.kinds[0].height)
 
     def at_goal(self, world: World, stage: Array) -> Array:
         """The block rests on the base and the gripper has cleared it."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import jax.numpy as jnp
 
@@ -27,6 +27,27 @@ OVER_GOAL, ABOVE_GOAL = 0.04, 0.1
 
 RANDOM_NUMBERS = 16
 """Uniform numbers that one layout may use."""
+
+
+class Focus(NamedTuple):
+    """What the present stage of a task is about, as the policy observes it.
+
+    Attributes:
+        x, y, z: m, what the gripper has to move: an object, or a handle.
+        goal_x, goal_y, goal_z: m, where that should end up.
+    """
+
+    x: Array
+    y: Array
+    z: Array
+    goal_x: Array
+    goal_y: Array
+    goal_z: Array
+
+    @property
+    def offset(self) -> tuple[Array, Array, Array]:
+        """m, from the goal to what is to be moved."""
+        return self.x - self.goal_x, self.y - self.goal_y, self.z - self.goal_z
 
 
 class Task(ABC):
@@ -102,6 +123,10 @@ class Task(ABC):
     def at_goal(self, world: World, stage: Array) -> Array:
         """Whether the goal holds in this frame (bool)."""
 
+    @abstractmethod
+    def focus(self, world: World, stage: Array) -> Focus:
+        """What the present stage is about."""
+
     def goals(self, world: World) -> list[Array]:
         """Further numbers that the policy observes."""
         return []
@@ -140,6 +165,11 @@ class Task(ABC):
         return len(self.kinds) + FIXTURE_SURFACES.index(name)
 
 
+def focus_on(body: Body, x: Array | float, y: Array | float, z: Array | float) -> Focus:
+    """The focus on an object that belongs at a place (m)."""
+    return Focus(body.x, body.y, body.z, *(jnp.asarray(v, jnp.float32) for v in (x, y, z)))
+
+
 def between(u: Array, low: float, high: float) -> Array:
     """A uniform number from ``[0, 1)`` mapped to ``[low, high)``."""
     return low + (high - low) * u
@@ -170,6 +200,12 @@ def closeness(dx: Array, dy: Array, dz: Array, scale: float = 4.0) -> Array:
     """
     distance = jnp.sqrt(dx * dx + dy * dy + dz * dz + 1e-9)
     return 0.5 / (1.0 + scale * distance) + 0.5 * jnp.maximum(0.0, 1.0 - distance / 0.7)
+
+
+def approach(dx: Array, dy: Array, dz: Array) -> Array:
+    """Closeness to a goal from above: the way leads 4 cm over it, as high as a rim, until near."""
+    across = jnp.sqrt(dx * dx + dy * dy + 1e-9)
+    return closeness(dx, dy, dz - jnp.clip(across - 0.03, 0.0, 0.04), scale=6.0)
 
 
 def reaching(gripper: Gripper, body: Body, grasp_below: float, open_width: float) -> Array:
@@ -208,7 +244,7 @@ def fetching(
         open_width: m, of the open fingers.
     """
     dx, dy, dz = offset
-    carried = 0.5 + 0.4 * closeness(dx, dy, dz, scale=6.0)
+    carried = 0.5 + 0.4 * approach(dx, dy, dz)
     over = (jnp.abs(dx) < OVER_GOAL) & (jnp.abs(dy) < OVER_GOAL) & (dz > -0.02) & (dz < ABOVE_GOAL)
     opened = jnp.clip((gripper.opening - kind.radius) / (open_width - kind.radius), 0.0, 1.0)
     reach = reaching(gripper, body, grasp_below, open_width)
