@@ -15,6 +15,7 @@ from safe_rl.envs.tabular.model import TransitionModel
 from safe_rl.envs.tabular.observe import observation_table
 from safe_rl.envs.tabular.streams import key_of_seed, uniform_array
 from safe_rl.errors import ConfigurationError, ResetNeededError
+from safe_rl.wrappers.vector.rows import final_infos, seeds_of, split_reset_mask
 
 _DRAWS = np.uint64(DRAWS_PER_CALL)
 
@@ -104,7 +105,7 @@ class TabularVectorEnv(VectorEnv[Any, Any, Any]):
         Environment ``i`` takes ``seed + i``, or ``seed[i]`` of a list; without a seed each
         continues its own stream.
         """
-        mask = self._reset_mask(options)
+        _, mask = split_reset_mask(options, self.num_envs)
         self._seed(seed, mask)
         rows = np.flatnonzero(mask)
         self._start(rows, uniform_array(self._keys[rows], self._counters[rows]))
@@ -205,38 +206,10 @@ class TabularVectorEnv(VectorEnv[Any, Any, Any]):
     def _final(self, ended: NDArray[np.bool_]) -> dict[str, Any]:
         facts = {key: value for key, value in self._info().items() if not key.startswith("_")}
         facts["propositions"] = self.propositions_array()
-        masks = {f"_{key}": ended for key in facts}
-        return {
-            "final_obs": self.observation_table[self._states],
-            "_final_obs": ended,
-            "final_info": facts | masks,
-            "_final_info": ended,
-        }
-
-    def _reset_mask(self, options: dict[str, Any] | None) -> NDArray[np.bool_]:
-        mask = (options or {}).get("reset_mask")
-        if mask is None:
-            return self._everywhere
-        mask = np.asarray(mask)
-        if mask.shape != (self.num_envs,) or mask.dtype != np.bool_:
-            raise ConfigurationError(
-                f"options['reset_mask'] must be bool of shape ({self.num_envs},), "
-                f"got {mask.dtype} of shape {mask.shape}"
-            )
-        return mask
+        return final_infos(self.observation_table[self._states], facts, ended)
 
     def _seed(self, seed: int | list[int | None] | None, mask: NDArray[np.bool_]) -> None:
-        if seed is None:
-            seeds: list[int | None] = [None] * self.num_envs
-        elif isinstance(seed, int):
-            seeds = [seed + i for i in range(self.num_envs)]
-        else:
-            seeds = list(seed)
-        if len(seeds) != self.num_envs:
-            raise ConfigurationError(
-                f"seed must be an integer or a list of {self.num_envs} entries, got {len(seeds)}"
-            )
-        for i, value in enumerate(seeds):
+        for i, value in enumerate(seeds_of(seed, self.num_envs)):
             if not self._seeded or (value is not None and mask[i]):
                 self._keys[i], self._counters[i] = key_of_seed(value), 0
         self._seeded = True

@@ -25,6 +25,7 @@ from safe_rl.wrappers.functional.gym_env import (
 )
 from safe_rl.wrappers.functional.saving import state_from_arrays, state_to_arrays
 from safe_rl.wrappers.functional.tracing import require_traceable
+from safe_rl.wrappers.vector.rows import final_infos, seeds_of, split_reset_mask
 
 Bools = NDArray[np.bool_]
 
@@ -101,7 +102,7 @@ class FunctionalVectorEnv(VectorEnv[Any, Any, Any]):
             ConfigurationError: the mask or the seeds have the wrong form.
             ResetNeededError: the first reset leaves lanes out.
         """
-        mask = self._reset_mask(options)
+        _, mask = split_reset_mask(options, self.num_envs)
         if self._seen is None and not mask.all():
             raise ResetNeededError("the first reset must reset every sub-environment")
         self._seed(seed, mask)
@@ -217,36 +218,10 @@ class FunctionalVectorEnv(VectorEnv[Any, Any, Any]):
             "engaged": np.array(seen.engaged),
             "propositions": np.array(seen.letter),
         }
-        return {
-            "final_obs": np.array(seen.observation),
-            "_final_obs": ended,
-            "final_info": facts | {f"_{key}": ended for key in facts},
-            "_final_info": ended,
-        }
-
-    def _reset_mask(self, options: dict[str, Any] | None) -> Bools:
-        mask = (options or {}).get("reset_mask")
-        if mask is None:
-            return self._everywhere
-        mask = np.asarray(mask)
-        if mask.shape != (self.num_envs,) or mask.dtype != np.bool_:
-            raise ConfigurationError(
-                f"options['reset_mask'] must be bool of shape ({self.num_envs},), "
-                f"got {mask.dtype} of shape {mask.shape}"
-            )
-        return mask
+        return final_infos(np.array(seen.observation), facts, ended)
 
     def _seed(self, seed: int | list[int | None] | None, mask: Bools) -> None:
-        seeds: list[int | None]
-        if seed is None or isinstance(seed, int):
-            seeds = [None if seed is None else seed + i for i in range(self.num_envs)]
-        else:
-            seeds = list(seed)
-        if len(seeds) != self.num_envs:
-            raise ConfigurationError(
-                f"seed must be an integer or a list of {self.num_envs} entries, got {len(seeds)}"
-            )
-        for lane, own in enumerate(seeds):
+        for lane, own in enumerate(seeds_of(seed, self.num_envs)):
             if not self._seeded or (own is not None and mask[lane]):
                 self._keys[lane] = stream_of(seeding.np_random(own)[0])
         self._seeded = True

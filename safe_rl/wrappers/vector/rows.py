@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -65,6 +65,31 @@ def split_reset_mask(
         rows = mask.copy()
         own["reset_mask"] = mask.copy()
     return own, rows
+
+
+def seeds_of(seed: int | Sequence[int | None] | None, num_envs: int) -> list[int | None]:
+    """Return one seed per sub-environment: ``seed + i``, ``seed[i]`` of a list, or ``None``.
+
+    Raises:
+        ConfigurationError: the list has another length.
+    """
+    if seed is None or isinstance(seed, int):
+        return [None if seed is None else seed + i for i in range(num_envs)]
+    if len(seed) != num_envs:
+        raise ConfigurationError(
+            f"seed must be an integer or a list of {num_envs} entries, got {len(seed)}"
+        )
+    return list(seed)
+
+
+def final_infos(observations: Any, facts: Mapping[str, Any], ended: Bools) -> dict[str, Any]:
+    """Return what Gymnasium's infos say of the episodes that ``ended`` (bool ``[num_envs]``)."""
+    return {
+        "final_obs": observations,
+        "_final_obs": ended,
+        "final_info": {**facts, **{f"_{key}": ended for key in facts}},
+        "_final_info": ended,
+    }
 
 
 def reset_rows(
