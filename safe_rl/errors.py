@@ -65,6 +65,10 @@ class CheckpointError(SafeRLError):
     """A checkpoint is missing, damaged, or belongs to another run."""
 
 
+class RecordingError(SafeRLError, ValueError):
+    """A file of recorded episodes is missing, damaged, or lacks what is asked of it."""
+
+
 def near(name: str, options: Iterable[str]) -> str:
     """Return ``"; did you mean 'x'?"`` for the closest of ``options``, or an empty string.
 

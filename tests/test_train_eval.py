@@ -88,7 +88,9 @@ ENVS = [
     "kitchen_grid",
     "robosuite/lift",
     "robosuite/stack",
+    "robosuite/door",
     "gym",
+    "libero/libero_goal",
     *(f"tabletop/{task}" for task in ("lift", "place", "stack", "drawer", "cook")),
 ]
 
@@ -110,6 +112,7 @@ def test_every_evaluation_preset_composes(rollout):
 
 def test_robosuite_brings_its_specifications_and_the_command_line_wins():
     assert settings_of("train", "env=robosuite/stack").specs.name == "robosuite"
+    assert settings_of("train", "env=robosuite/door").specs.name == "safemanip"
     assert settings_of("train", "env=robosuite/stack", "specs=kitchen").specs.name == "kitchen"
 
 

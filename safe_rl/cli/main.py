@@ -52,6 +52,20 @@ class SemanticsChoice(StrEnum):
     BAD_PREFIX = "bad_prefix"
 
 
+class ReplayChoice(StrEnum):
+    """How a simulator shows a recorded demonstration to the grounding."""
+
+    STATES = "states"
+    ACTIONS = "actions"
+
+
+class CostChoice(StrEnum):
+    """What an episode limit counts."""
+
+    VIOLATION = "violation"
+    EXPOSURE = "exposure"
+
+
 def _show_version(value: bool) -> None:
     if value:
         typer.echo(f"safe-rl {__version__}")
@@ -173,6 +187,147 @@ def eval_command(context: typer.Context) -> None:
 
         sys.argv = ["safe-rl eval", *context.args]
         evaluate()
+
+
+@app.command("audit")
+def audit_command(
+    paths: Annotated[
+        list[Path],
+        typer.Argument(
+            help="Files or folders: *.episodes.npz, LeRobot datasets, *.hdf5 with simulator states."
+        ),
+    ],
+    specs: Annotated[
+        str, typer.Option(help="A file of specifications, or the name of a shipped set.")
+    ],
+    out: Annotated[Path, typer.Option(help="Folder of the tables and the report.")] = Path("audit"),
+    select: Annotated[
+        list[str] | None,
+        typer.Option(metavar="ID", help="Only this specification; repeatable."),
+    ] = None,
+    workers: Annotated[
+        int | None, typer.Option(min=1, help="Processes; default: as many as are worth starting.")
+    ] = None,
+    objects: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--objects",
+            metavar="PROPERTY=NAME,NAME",
+            help="Objects that carry a property, instead of those recorded; repeatable.",
+        ),
+    ] = None,
+    infer_objects: Annotated[
+        bool,
+        typer.Option(
+            "--infer-objects",
+            help="Take the objects from names such as grasped(mug_1) where none are recorded.",
+        ),
+    ] = False,
+    env: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--env",
+            metavar="env=NAME",
+            help="The simulator that labels recorded states, and its settings; repeatable.",
+        ),
+    ] = None,
+    replay: Annotated[
+        ReplayChoice,
+        typer.Option(help="Show the recorded states, or step the actions from the first state."),
+    ] = ReplayChoice.STATES,
+    cost: Annotated[
+        CostChoice, typer.Option(help="What an episode limit counts.")
+    ] = CostChoice.VIOLATION,
+    reference: Annotated[
+        Path | None,
+        typer.Option(help="Audit of demonstrations, whose triggered specifications count as due."),
+    ] = None,
+    timelines: Annotated[
+        int, typer.Option(min=0, help="Violated episodes to draw and explain step by step.")
+    ] = 3,
+    resamples: Annotated[int, typer.Option(min=0, help="Bootstrap replicates.")] = 2000,
+    seed: Annotated[int, typer.Option(min=0, help="Of the bootstrap.")] = 0,
+) -> None:
+    """Run the monitors over recorded episodes; an interrupted audit resumes.
+
+    Exit status: 0 every file was audited, 3 some were skipped, 2 bad input.
+    """
+    with clear_errors():
+        from safe_rl.cli.audit import AuditOptions, audit
+
+        complete = audit(
+            AuditOptions(
+                paths=paths,
+                specs=specs,
+                out=out,
+                select=select or (),
+                workers=workers,
+                objects=objects or (),
+                infer=infer_objects,
+                env=env or (),
+                replay=replay.value,
+                cost=cost.value,
+                reference=reference,
+                timelines=timelines,
+                resamples=resamples,
+                seed=seed,
+            )
+        )
+    raise typer.Exit(0 if complete else 3)
+
+
+@app.command("sensitivity")
+def sensitivity_command(
+    demonstrations: Annotated[
+        list[Path] | None,
+        typer.Argument(help="*.hdf5 with states; default: scripted episodes are simulated."),
+    ] = None,
+    env: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--env",
+            metavar="env=NAME",
+            help="tabletop, robosuite or libero, and settings; repeatable. [env=tabletop/place]",
+        ),
+    ] = None,
+    specs: Annotated[
+        str | None, typer.Option(help="A file or a shipped set; default: the environment's.")
+    ] = None,
+    out: Annotated[Path, typer.Option(help="Folder of the tables and figures.")] = Path(
+        "sensitivity"
+    ),
+    select: Annotated[
+        list[str] | None,
+        typer.Option(metavar="ID", help="Only this specification; repeatable."),
+    ] = None,
+    episodes: Annotated[int, typer.Option(min=1, help="How many are simulated.")] = 64,
+    constant: Annotated[
+        list[str] | None, typer.Option(help="Only this constant; repeatable.")
+    ] = None,
+    factor: Annotated[
+        list[float] | None, typer.Option(help="A multiple of the default to try; repeatable.")
+    ] = None,
+    noise: Annotated[
+        float, typer.Option(min=0.0, help="On the tabletop's scripted actions.")
+    ] = 0.05,
+    seed: Annotated[int, typer.Option(min=0, help="Of layouts and noise.")] = 0,
+) -> None:
+    """Move each constant of the grounding around its default; report how many verdicts change."""
+    with clear_errors():
+        from safe_rl.cli.sensitivity import sensitivity
+
+        sensitivity(
+            demonstrations or (),
+            env or ("env=tabletop/place",),
+            specs,
+            out,
+            select=select or (),
+            episodes=episodes,
+            constants=constant or (),
+            factors=factor or (),
+            noise=noise,
+            seed=seed,
+        )
 
 
 @app.command("curves")

@@ -47,7 +47,7 @@ def trained_policy(
 
 
 class ScriptedPolicyAdapter:
-    """The scripted policy that robosuite's tasks come with."""
+    """The scripted policy that tasks of robosuite and LIBERO come with."""
 
     def __init__(self, envs: VectorProductMDP, manner: str) -> None:
         """Find the task of the environments.
@@ -55,18 +55,14 @@ class ScriptedPolicyAdapter:
         Raises:
             ConfigurationError: the environments bring no scripted policy, or not that manner.
         """
-        from safe_rl.envs.robosuite import RobosuiteEnv
-        from safe_rl.envs.robosuite.scripted import ScriptedPolicy
-
         own = getattr(envs.unwrapped, "envs", [])
-        if not own or not isinstance(own[0].unwrapped, RobosuiteEnv):
+        make = getattr(own[0].unwrapped, "scripted_policy", None) if own else None
+        if make is None:
             raise ConfigurationError(
-                f"policy=scripted: {envs.unwrapped} brings no scripted policy; robosuite/lift and "
-                "robosuite/stack do (with env.vectorization=sync)"
+                f"policy=scripted: {envs.unwrapped} brings no scripted policy; robosuite/lift, "
+                "robosuite/stack and the libero suites do (with env.vectorization=sync)"
             )
-        spec = own[0].spec
-        assert spec is not None
-        self._policy = ScriptedPolicy(spec.kwargs["task"], manner)
+        self._policy = make(manner)
 
     def act(self, observations: Any, starts: NDArray[np.bool_]) -> Any:
         """Return one action per environment."""

@@ -14,7 +14,9 @@ from safe_rl.cli.backends import backend_of_checkpoint
 from safe_rl.cli.building import build_product, build_specs
 from safe_rl.cli.policies import ScriptedPolicyAdapter, trained_policy
 from safe_rl.cli.runs import SETTINGS_FILE, find_checkpoint
+from safe_rl.cli.screen import screen
 from safe_rl.cli.settings import EnvSettings, EvalSettings, SpecsSettings, load_settings, run_folder
+from safe_rl.data import EpisodeWriter
 from safe_rl.errors import ConfigurationError
 from safe_rl.evaluation.curves import (
     METRICS_FILE,
@@ -22,20 +24,14 @@ from safe_rl.evaluation.curves import (
     learning_curve_figure,
     read_run,
 )
-from safe_rl.evaluation.explanations import explain_violations
-from safe_rl.evaluation.figures import per_trigger_figure, timeline_figure
+from safe_rl.evaluation.episode_files import write_episode
+from safe_rl.evaluation.figures import per_trigger_figure
 from safe_rl.evaluation.metrics import score
-from safe_rl.evaluation.report import PolicyReport, write_json, write_report
+from safe_rl.evaluation.report import PolicyReport, write_report
 from safe_rl.evaluation.rollouts import Policy, RandomPolicy, Recording, Rollouts, roll_out
 from safe_rl.evaluation.tables import constraint_table, outcome_table, specification_table
 from safe_rl.evaluation.timeline import replay
 from safe_rl.wrappers import VectorProductMDP
-
-
-def screen() -> Console:
-    """Return a console as wide as the terminal, or wide enough for the tables in a file."""
-    console = Console()
-    return console if console.is_terminal else Console(width=150)
 
 
 def evaluate(settings: EvalSettings, check_env: Callable[[EnvSettings], None]) -> PolicyReport:
@@ -71,10 +67,12 @@ def evaluate(settings: EvalSettings, check_env: Callable[[EnvSettings], None]) -
         env, specs_settings, specs, num_envs=count, kwargs=_recording(env, settings)
     )
     console = screen()
+    folder = Path(settings.output)
+    writer = EpisodeWriter(folder / "episodes") if rollout.record else None
     try:
         policy = _policy(kind, settings, checkpoint, product)
         name = kind if kind != "scripted" else f"scripted ({settings.manner})"
-        rollouts = _roll_out(product, policy, settings, name)
+        rollouts = _roll_out(product, policy, settings, name, writer)
     finally:
         product.close()
     scores = score(
@@ -93,10 +91,11 @@ def evaluate(settings: EvalSettings, check_env: Callable[[EnvSettings], None]) -
         console.print(constraint_table(report))
     for note in report.notes:
         console.print(f"note: {note}", soft_wrap=True, highlight=False)
-    folder = Path(settings.output)
     paths = [*write_report(folder, [report])]
     rollouts.records.save(folder / "episodes.npz")
     paths.append(folder / "episodes.npz")
+    if writer is not None:
+        paths += writer.paths
     paths += _figures(report, rollouts, product, folder, env, settings)
     for path in paths:
         console.print(f"wrote {path}", soft_wrap=True, highlight=False)
@@ -152,21 +151,29 @@ def _policy(
 
 
 def _roll_out(
-    product: VectorProductMDP, policy: Policy, settings: EvalSettings, name: str
+    product: VectorProductMDP,
+    policy: Policy,
+    settings: EvalSettings,
+    name: str,
+    writer: EpisodeWriter | None,
 ) -> Rollouts:
     episodes = settings.eval.episodes
     columns = (TextColumn(name), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     bar = Progress(*columns, console=Console(file=sys.stderr), disable=not sys.stderr.isatty())
     with bar:
         task = bar.add_task("episodes", total=episodes)
-        return roll_out(
+        rollouts = roll_out(
             product,
             policy,
             episodes,
             seed=settings.seed,
             keep_letters=settings.eval.timelines,
             on_episode=lambda done: bar.update(task, completed=done),
+            on_recorded=None if writer is None else writer.add,
         )
+    if writer is not None:
+        writer.flush()
+    return rollouts
 
 
 def _described(
@@ -259,21 +266,12 @@ def _episode(
     names = product.specs.propositions
     letters = [dict(zip(names, map(bool, row), strict=True)) for row in recording.letters]
     timeline = replay(product.specs, letters, truncated=recording.truncated)
-    title = f"{name} on {env.name}, episode {recording.episode}"
-    paths = [
-        timeline_figure(
-            timeline,
-            folder / f"timeline_{number}.png",
-            title=title,
-            seconds_per_step=env.seconds_per_step,
-        ),
-        write_json(
-            folder / f"timeline_{number}.json",
-            {"episode": recording.episode, **timeline.to_json()},
-        ),
-    ]
-    if timeline.violations:
-        path = folder / f"violations_{number}.txt"
-        path.write_text(explain_violations(timeline, recording.frames, title), encoding="utf-8")
-        paths.append(path)
-    return paths
+    return write_episode(
+        timeline,
+        folder,
+        number,
+        episode=recording.episode,
+        title=f"{name} on {env.name}, episode {recording.episode}",
+        frames=recording.frames,
+        seconds_per_step=env.seconds_per_step,
+    )

@@ -178,6 +178,8 @@ class RolloutSettings:
     confidence: float = 0.95
     timelines: int = 1
     frames: bool = True
+    record: bool = False
+    """Keep every episode letter by letter, in files that ``safe-rl audit`` reads."""
 
 
 @dataclass

@@ -7,8 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from safe_rl.evaluation.deciding import Decision, deciding_atoms, decision_words
 from safe_rl.evaluation.timeline import EpisodeTimeline
 from safe_rl.grounding import explain
+from safe_rl.monitors import build_machine
+from safe_rl.monitors.events import VIOLATED
+from safe_rl.specs.specification import Instance
 
 BEFORE, AFTER = 8, 4
 """Steps shown before and after the step of a violation."""
@@ -42,6 +46,7 @@ def explain_violations(
             lines.append(f"  triggered: at step {int(triggered[-1])}, the last before it")
         true = [n for n in timeline.true_at(step) if n in own]
         lines.append(f"  true then: {', '.join(true) or 'none of its propositions'}")
+        lines.append(f"  decided:   {_decided(timeline, instance, step, position)}")
         lines.append(f"  lasted:    {_duration(timeline, step, position)}")
         first = max(0, step - BEFORE)
         if triggered.size:  # the trigger belongs to the story, unless it is long ago
@@ -55,6 +60,19 @@ def explain_violations(
         lines += [f"  {_mark(row, step)} {row}" for row in table.splitlines()]
         blocks.append("\n".join(lines))
     return "\n\n".join(blocks) + "\n"
+
+
+def _decided(timeline: EpisodeTimeline, instance: Instance, step: int, position: int) -> str:
+    machine = build_machine(instance.specification)
+    names = [instance.atoms[atom] for atom in machine.atoms]
+    columns = [timeline.propositions.index(name) for name in names]
+    letter = tuple(bool(timeline.letters[step, column]) for column in columns)
+    state = int(timeline.states[step - 1, position]) if step else machine.initial
+    by_end = not machine.transition(state, letter)[1] & VIOLATED
+    decision = Decision((), together=False)
+    if not by_end:
+        decision = deciding_atoms(machine, state, letter)
+    return decision_words(names, letter, decision, by_end=by_end)
 
 
 def _duration(timeline: EpisodeTimeline, step: int, position: int) -> str:

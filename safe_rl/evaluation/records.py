@@ -6,7 +6,7 @@ Everything that a report says is computed from these columns by the pure functio
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
@@ -123,34 +123,75 @@ class EpisodeRecords:
         }
         return replace(self, **picked)
 
+    def by_specification(self) -> EpisodeRecords:
+        """Return the same episodes with one column per specification, its instances summed.
+
+        Episodes with different objects have different instances; so they can be pooled.
+        """
+        columns = self.columns
+        summed: dict[str, Any] = {
+            name: columns.per_specification(getattr(self, name))
+            for name in ("triggered", "violations", "exposure", "pending")
+        }
+        never = np.iinfo(np.int64).max
+        first = np.full((len(self), len(columns.ids)), never, np.int64)
+        steps = np.where(self.first_violation < 0, never, self.first_violation)
+        for column, index in enumerate(columns.instance_index):
+            first[:, index] = np.minimum(first[:, index], steps[:, column])
+        return replace(
+            self,
+            columns=SpecificationColumns(
+                columns.ids, columns.categories, columns.ids, tuple(range(len(columns.ids)))
+            ),
+            first_violation=np.where(first == never, -1, first),
+            **summed,
+        )
+
     def save(self, path: str | Path) -> None:
         """Write the columns to a compressed ``.npz`` file that :func:`load_records` reads."""
-        arrays = {name: getattr(self, name) for name in _COLUMNS}
-        names = {
-            "ids": np.asarray(self.columns.ids, str),
-            "categories": np.asarray(self.columns.categories, str),
-            "instance_ids": np.asarray(self.columns.instance_ids, str),
-            "instance_index": np.asarray(self.columns.instance_index, np.int64),
-        }
-        kept = {name: array for name, array in arrays.items() if array is not None}
-        np.savez_compressed(path, **kept, **names)  # type: ignore[arg-type]
+        np.savez_compressed(path, **records_to_arrays(self))
 
 
 _COLUMNS = tuple(field.name for field in fields(EpisodeRecords) if field.name != "columns")
+_OPTIONAL = frozenset(("success", "engaged"))
 _INSTANCE_COLUMNS = frozenset(("triggered", "violations", "exposure", "pending", "first_violation"))
 
 
 def load_records(path: str | Path) -> EpisodeRecords:
     """Read what :meth:`EpisodeRecords.save` wrote; nothing in the file is executed."""
     with np.load(path, allow_pickle=False) as file:
-        columns = SpecificationColumns(
-            ids=tuple(str(name) for name in file["ids"]),
-            categories=tuple(str(name) for name in file["categories"]),
-            instance_ids=tuple(str(name) for name in file["instance_ids"]),
-            instance_index=tuple(int(index) for index in file["instance_index"]),
-        )
-        arrays: dict[str, Any] = {name: file[name] if name in file else None for name in _COLUMNS}
-        return EpisodeRecords(columns=columns, **arrays)
+        return records_from_arrays({name: file[name] for name in file.files})
+
+
+def records_to_arrays(records: EpisodeRecords) -> dict[str, Any]:
+    """Return the columns and their names as plain arrays; unknown columns are left out."""
+    columns = records.columns
+    found = {name: getattr(records, name) for name in _COLUMNS}
+    return {
+        **{name: array for name, array in found.items() if array is not None},
+        "ids": np.asarray(columns.ids, str),
+        "categories": np.asarray(columns.categories, str),
+        "instance_ids": np.asarray(columns.instance_ids, str),
+        "instance_index": np.asarray(columns.instance_index, np.int64),
+    }
+
+
+def records_from_arrays(arrays: Mapping[str, NDArray[Any]]) -> EpisodeRecords:
+    """Read what :func:`records_to_arrays` gave; other arrays are ignored.
+
+    Raises:
+        KeyError: a column is missing.
+    """
+    columns = SpecificationColumns(
+        ids=tuple(str(name) for name in arrays["ids"]),
+        categories=tuple(str(name) for name in arrays["categories"]),
+        instance_ids=tuple(str(name) for name in arrays["instance_ids"]),
+        instance_index=tuple(int(index) for index in arrays["instance_index"]),
+    )
+    found: dict[str, Any] = {
+        name: arrays.get(name) if name in _OPTIONAL else arrays[name] for name in _COLUMNS
+    }
+    return EpisodeRecords(columns=columns, **found)
 
 
 def concatenate(parts: Sequence[EpisodeRecords]) -> EpisodeRecords:

@@ -10,7 +10,9 @@ import numpy as np
 from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
+from safe_rl.data import Episode
 from safe_rl.errors import ConfigurationError
+from safe_rl.evaluation.recording import Tape
 from safe_rl.evaluation.records import EpisodeRecords, SpecificationColumns
 from safe_rl.wrappers import VectorProductMDP
 
@@ -84,6 +86,7 @@ def roll_out(
     seed: int | None = 0,
     keep_letters: int = 0,
     on_episode: Callable[[int], None] | None = None,
+    on_recorded: Callable[[Episode], None] | None = None,
 ) -> Rollouts:
     """Run complete episodes and record what the monitors counted.
 
@@ -99,13 +102,15 @@ def roll_out(
         keep_letters: how many episodes to keep letter by letter; the first ones with a violation,
             then the first ones without.
         on_episode: called with the number of episodes recorded so far, for a progress bar.
+        on_recorded: called with each episode as it ends, with everything that an audit of it needs
+            (see :mod:`safe_rl.data`), in the order of the records.
 
     Raises:
         ConfigurationError: ``episodes`` is less than 1.
     """
     if episodes < 1:
         raise ConfigurationError(f"episodes must be at least 1, got {episodes}")
-    collector = _Collector(envs, episodes, keep_letters)
+    collector = _Collector(envs, episodes, keep_letters, on_recorded, seed)
     observations, infos = envs.reset(seed=seed)
     everywhere = np.ones(envs.num_envs, np.bool_)
     collector.begin(everywhere, infos["safety"]["events"], infos)
@@ -118,7 +123,7 @@ def roll_out(
         ended = np.logical_or(terminated, truncated)
         if resetting.any():  # next-step mode: in these rows the step was a reset
             collector.begin(resetting, infos["safety"]["events"], infos)
-        collector.step(~resetting, rewards, ended, terminated, infos)
+        collector.step(~resetting, actions, rewards, ended, terminated, infos)
         starts, resetting = resetting, nowhere
         if ended.any():
             if on_episode is not None:
@@ -138,10 +143,18 @@ def roll_out(
 class _Collector:
     """The episodes under way, one row per environment, and those that have ended."""
 
-    def __init__(self, envs: VectorProductMDP, episodes: int, keep_letters: int) -> None:
+    def __init__(
+        self,
+        envs: VectorProductMDP,
+        episodes: int,
+        keep_letters: int,
+        on_recorded: Callable[[Episode], None] | None,
+        seed: int | None,
+    ) -> None:
         n, instances = envs.num_envs, len(envs.specs.instances)
         self._envs = envs
         self._names = tuple(envs.specs.propositions)
+        self._tape = None if on_recorded is None else Tape(envs, on_recorded, seed)
         self._same_step = envs.autoreset_mode is AutoresetMode.SAME_STEP
         self._quota = np.full(n, episodes // n) + (np.arange(n) < episodes % n)
         self._returns = np.zeros(n)
@@ -180,6 +193,8 @@ class _Collector:
         # what is violated at the reset is charged only if the robot already touches an object
         reported = touched is not None
         self._charged[rows] = violated.any(axis=1) & (self._engaged[rows] | (not reported))
+        if self._tape is not None:
+            self._tape.begin(rows, infos["propositions"], touched)
         if self._keep:
             letters = self._letter(infos["propositions"])
             frames = infos.get(FRAMES)
@@ -190,6 +205,7 @@ class _Collector:
     def step(
         self,
         rows: Bools,
+        actions: Any,
         rewards: NDArray[Any],
         ended: Bools,
         terminated: Bools,
@@ -220,9 +236,16 @@ class _Collector:
                 if frame is not None:
                     self._frames[row].append(frame)
         success = self._at_step(infos, "success", ended)
+        if self._tape is not None:
+            over = self._same_step and bool(ended.any())
+            last = infos["final_info"]["propositions"] if over else None
+            self._tape.step(rows, actions, rewards, ended, infos["propositions"], last, touched)
         for row in np.flatnonzero(ended & (self._quota > 0)):
             self._quota[row] -= 1
             self._finish(int(row), bool(terminated[row]), safety["counts"], touched, success)
+            if self._tape is not None:
+                won = None if success is None else bool(success[row])
+                self._tape.finish(int(row), bool(terminated[row]), won)
 
     def _finish(
         self,

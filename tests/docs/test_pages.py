@@ -16,7 +16,13 @@ from tests.docs.markdown_blocks import (
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 # Pages whose blocks train or simulate.
-SLOW = {"docs/training.md", "docs/evaluation.md", "docs/robosuite.md", "docs/own-environment.md"}
+SLOW = {
+    "docs/audit.md",
+    "docs/training.md",
+    "docs/evaluation.md",
+    "docs/robosuite.md",
+    "docs/own-environment.md",
+}
 
 
 def _page_parameters() -> list[object]:

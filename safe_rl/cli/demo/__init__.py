@@ -14,7 +14,7 @@ from pathlib import Path
 from safe_rl.cli.demo.kitchen import score_kitchen
 from safe_rl.cli.demo.runs import NAMES, compose, train_side_by_side
 from safe_rl.cli.demo.tabletop import score_tabletop
-from safe_rl.cli.scoring import screen
+from safe_rl.cli.screen import screen
 
 __all__ = ["compose", "run_demo"]
 

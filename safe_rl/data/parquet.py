@@ -1,0 +1,50 @@
+"""The one place where pyarrow is imported."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from safe_rl.errors import MissingDependencyError, RecordingError
+
+
+def arrow() -> tuple[ModuleType, ModuleType]:
+    """Return ``pyarrow`` and ``pyarrow.parquet``.
+
+    Raises:
+        MissingDependencyError: pyarrow is not installed.
+    """
+    try:
+        pyarrow, parquet = import_module("pyarrow"), import_module("pyarrow.parquet")
+    except ImportError as error:
+        raise MissingDependencyError("pyarrow", "data", "reading and writing Parquet") from error
+    return pyarrow, parquet
+
+
+def read_table(path: Path) -> Any:
+    """Read a Parquet file as an Arrow table.
+
+    Raises:
+        RecordingError: it is missing or damaged.
+    """
+    pyarrow, parquet = arrow()
+    if not path.is_file():
+        raise RecordingError(f"{path}: no such file")
+    try:
+        # one file: no folder names such as chunk-000 are taken for columns
+        return parquet.ParquetFile(path).read()
+    except (pyarrow.ArrowException, OSError) as error:
+        raise RecordingError(f"{path}: not a Parquet file, or damaged ({error})") from None
+
+
+def write_table(path: Path, columns: Mapping[str, Sequence[Any]]) -> Path:
+    """Write columns as one Parquet file, as a whole."""
+    pyarrow, parquet = arrow()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    scratch = path.with_name(path.name + ".tmp")
+    parquet.write_table(pyarrow.table(dict(columns)), scratch)
+    scratch.replace(path)
+    return path

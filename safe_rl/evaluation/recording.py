@@ -1,0 +1,103 @@
+"""Recording the episodes of an evaluation, so that they can be audited afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from safe_rl.data import Episode
+from safe_rl.wrappers import VectorProductMDP
+
+Bools = NDArray[np.bool_]
+
+
+class Tape:
+    """The episodes under way, frame by frame, one per environment."""
+
+    def __init__(
+        self, envs: VectorProductMDP, on_recorded: Callable[[Episode], None], seed: int | None
+    ) -> None:
+        """Begin with nothing.
+
+        Args:
+            envs: the environments, for what stays the same: names, objects, instruction.
+            on_recorded: called with each episode as it ends.
+            seed: of the first reset; environment ``i`` took ``seed + i``.
+        """
+        count = envs.num_envs
+        base: Any = envs.unwrapped
+        self._told = on_recorded
+        self._seeds = [None if seed is None else seed + i for i in range(count)]
+        self._names: tuple[str, ...] | None = None
+        self._env_id = str(getattr(getattr(base, "spec", None), "id", "") or "")
+        self._instruction = str(getattr(base, "instruction", "") or "")
+        found = getattr(base, "objects", None)
+        every = {**(found if isinstance(found, Mapping) else {}), **(envs.specs.objects or {})}
+        self._objects = {kind: tuple(names) for kind, names in every.items()}
+        self._letters: list[list[Bools]] = [[] for _ in range(count)]
+        self._engaged: list[list[bool | None]] = [[] for _ in range(count)]
+        self._rewards: list[list[float]] = [[] for _ in range(count)]
+        self._actions: list[list[NDArray[Any]]] = [[] for _ in range(count)]
+
+    def begin(self, rows: Bools, letters: Mapping[str, Bools], touched: Bools | None) -> None:
+        """Start the episodes of ``rows`` with their first letters."""
+        array = self._array(letters)
+        for row in np.flatnonzero(rows):
+            self._letters[row] = [array[row]]
+            self._engaged[row] = [None if touched is None else bool(touched[row])]
+            self._rewards[row], self._actions[row] = [], []
+
+    def step(
+        self,
+        rows: Bools,
+        actions: Any,
+        rewards: NDArray[Any],
+        ended: Bools,
+        letters: Mapping[str, Bools],
+        final: Mapping[str, Bools] | None,
+        touched: Bools | None,
+    ) -> None:
+        """Take in a step of ``rows``; ``final`` holds the last letters of those that ``ended``."""
+        array = self._array(letters)
+        if final is not None:
+            array = np.where(ended[:, None], self._array(final), array)
+        taken = np.asarray(actions)
+        for row in np.flatnonzero(rows):
+            self._letters[row].append(array[row])
+            self._engaged[row].append(None if touched is None else bool(touched[row]))
+            self._rewards[row].append(float(rewards[row]))
+            self._actions[row].append(taken[row])
+
+    def finish(self, row: int, terminated: bool, success: bool | None) -> None:
+        """Hand over the episode of ``row``, which has ended."""
+        engaged = self._engaged[row]
+        known = all(flag is not None for flag in engaged)
+        assert self._names is not None
+        self._told(
+            Episode(
+                propositions=self._names,
+                letters=np.array(self._letters[row], np.bool_).reshape(len(engaged), -1),
+                rewards=np.array(self._rewards[row], np.float64),
+                terminated=terminated,
+                truncated=not terminated,
+                success=success,
+                engaged=np.array(engaged, np.bool_) if known else None,
+                objects=self._objects,
+                env_id=self._env_id,
+                instruction=self._instruction,
+                seed=self._seeds[row],
+                actions=np.array(self._actions[row]),
+            )
+        )
+        self._seeds[row] = None  # the next episode of this environment continues its stream
+
+    def _array(self, letters: Mapping[str, Bools]) -> Bools:
+        """Return ``[num_envs, P]``, with every proposition that the environment tells."""
+        if self._names is None:
+            boolean = (name for name, value in letters.items() if value.dtype == np.bool_)
+            self._names = tuple(boolean)
+        columns = [np.asarray(letters[name]).astype(np.bool_) for name in self._names]
+        return np.stack(columns, axis=1)
