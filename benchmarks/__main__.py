@@ -4,7 +4,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from benchmarks import compile, monitor_step, product_overhead
+from benchmarks import compile, grounding_cost, monitor_step, product_overhead
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -17,6 +17,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     compile.main(shared)
     monitor_step.main([*shared, "--peer-python", given.peer_python])
     product_overhead.main(shared)
+    grounding_cost.main(shared)
     return 0
 
 

@@ -1,6 +1,18 @@
-"""From simulator state to propositions: scene facts, smoothing devices, predicates."""
+"""From simulator state to propositions: scene facts, smoothing devices, predicates.
 
-from safe_rl.grounding.contact_rules import AllowedContacts, ContactRules
+There is one grounding of SafeManip's specifications, in :mod:`safe_rl.grounding.arrays`. A
+simulator fills in ``SceneArrays`` (:mod:`safe_rl.grounding.mujoco` does so for any MuJoCo model),
+and ``FrameGrounding`` turns them into letters, frame by frame.
+"""
+
+from safe_rl.grounding.arrays.scene import (
+    ComponentRole,
+    FixtureRole,
+    ObjectRole,
+    SceneArrays,
+    SceneRoles,
+)
+from safe_rl.grounding.contact_rules import AllowedContacts
 from safe_rl.grounding.devices import (
     AgeCounter,
     Device,
@@ -11,28 +23,23 @@ from safe_rl.grounding.devices import (
     TimeoutCounter,
 )
 from safe_rl.grounding.explanation import FrameRecord, explain
-from safe_rl.grounding.manipulation import ManipulationGrounding
-from safe_rl.grounding.mujoco_entities import SceneRoles
-from safe_rl.grounding.mujoco_scene import MujocoScene
-from safe_rl.grounding.scene import BodyMotion, Contact, ObjectFacts, Scene, SceneFrame
+from safe_rl.grounding.frame_grounding import FrameGrounding, FrameGroundingState
 from safe_rl.grounding.settings import GroundingSettings
 
 __all__ = [
     "AgeCounter",
     "AllowedContacts",
-    "BodyMotion",
-    "Contact",
-    "ContactRules",
+    "ComponentRole",
     "Device",
     "Edge",
+    "FixtureRole",
+    "FrameGrounding",
+    "FrameGroundingState",
     "FrameRecord",
     "GroundingSettings",
     "Latch",
-    "ManipulationGrounding",
-    "MujocoScene",
-    "ObjectFacts",
-    "Scene",
-    "SceneFrame",
+    "ObjectRole",
+    "SceneArrays",
     "SceneRoles",
     "StickyTrueDebounce",
     "SymmetricDebounce",

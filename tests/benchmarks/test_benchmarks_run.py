@@ -6,7 +6,7 @@ import math
 import pytest
 
 from benchmarks import compile as compile_benchmark
-from benchmarks import monitor_step, product_overhead
+from benchmarks import grounding_cost, monitor_step, product_overhead
 from safe_rl.automata import compile_ltlf
 from safe_rl.automata import oracles as oracle_module
 
@@ -84,3 +84,15 @@ def test_product_overhead(tmp_path):
     pairs = zip(blocks["product"], blocks["bare"], strict=True)
     middle = sorted(with_ / without for with_, without in pairs)[1]
     assert math.isclose(found["overhead"], middle - 1)
+
+
+@pytest.mark.robosuite
+@pytest.mark.slow
+def test_grounding_cost(tmp_path):
+    found = run(grounding_cost, tmp_path, "--tasks", "Lift", "--backend", "numpy")["tasks"]["Lift"]
+    assert found["specifications"] == 20
+    assert found["backend"] == "numpy"
+    assert set(found["blocks"]) == set(grounding_cost.VARIANTS)
+    assert {len(times) for times in found["blocks"].values()} == {3}
+    pairs = zip(found["blocks"]["simulation"], found["blocks"]["monitors"], strict=True)
+    assert math.isclose(found["share"], sorted((more - less) / more for less, more in pairs)[1])

@@ -1,73 +1,96 @@
-"""The allowed-contact taxonomy of phi 1, class by class."""
+"""The allowed-contact taxonomy of phi 1, class by class, on the array grounding."""
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
 import pytest
 
 from safe_rl.errors import GroundingError
-from safe_rl.grounding import AllowedContacts, Contact, ContactRules
+from safe_rl.grounding import (
+    AllowedContacts,
+    FixtureRole,
+    FrameGrounding,
+    GroundingSettings,
+    ObjectRole,
+    SceneArrays,
+    SceneRoles,
+)
+from safe_rl.grounding.arrays import empty_scene
 
 ALLOWED = AllowedContacts(manipulated=frozenset({"mug"}), receivers={"mug": frozenset({"coaster"})})
-OBJECTS = ("mug", "coaster")
-FREE, HOLDING = (False, False), (True, False)
-NO_SUPPORT = (None, None)
+OBJECTS, FIXTURES = ("mug", "coaster"), ("table", "shelf")
+ROLES = SceneRoles(
+    tuple(ObjectRole(name, (0.03, 0.03, 0.03)) for name in OBJECTS),
+    tuple(FixtureRole(name, "counter", (1.0, 1.0, 0.02)) for name in FIXTURES),
+    allowed=ALLOWED,
+)
+Pair = tuple[str, str]
 
 
-def touch(first: str, second: str) -> Contact:
-    return Contact((f"{first}_geom", f"{second}_geom"), (first, second))
+def frame(*touching: Pair, on: str | None = None, held: bool = False) -> SceneArrays:
+    """A frame with these contacts; the mug rests ``on`` a fixture, or is held."""
+    f = {name: np.array(value) for name, value in empty_scene(ROLES, np)._asdict().items()}
+    f["finger_contacts"][0] = f["opposed"][0] = held
+    if on is not None:
+        f["on_fixture"][0, FIXTURES.index(on)] = True
+    for one, other in touching:
+        if one == "robot" and other in OBJECTS:
+            f["robot_object"][OBJECTS.index(other)] = True
+        elif one == "robot":
+            f["robot_fixture"][FIXTURES.index(other)] = True
+        elif other in FIXTURES:
+            f["object_fixture"][OBJECTS.index(one), FIXTURES.index(other)] = True
+        else:
+            i, j = OBJECTS.index(one), OBJECTS.index(other)
+            f["object_object"][i, j] = f["object_object"][j, i] = True
+    return SceneArrays(**f)
 
 
-def judge(
-    contact: Contact,
-    held: tuple[bool, bool] = FREE,
-    supports: tuple[str | None, str | None] = NO_SUPPORT,
-) -> bool:
-    """Whether the contact is allowed, on a frame after an empty first one."""
-    rules = ContactRules(ALLOWED, OBJECTS)
-    rules.reset(frozenset(), FREE, supports)
-    return not rules.step(frozenset({contact}), held, NO_SUPPORT)
+def judged(*frames: SceneArrays) -> list[bool]:
+    """For each frame, whether it has a forbidden contact; a hold begins at once."""
+    settings = GroundingSettings(grasp_window=1)
+    grounding = FrameGrounding(ROLES, settings, ["forbidden_contact"], backend="numpy")
+    letters: list[dict[str, Any]] = [grounding.reset(frames[0])]
+    letters += [grounding.step(each) for each in frames[1:]]
+    return [letter["forbidden_contact"] for letter in letters]
+
+
+def forbidden(pair: Pair, *, held: bool = False, on: str | None = None) -> bool:
+    """Whether the contact is, on a frame after one in which the mug rested ``on`` a fixture."""
+    return judged(frame(on=on), frame(pair, held=held))[-1]
 
 
 def test_the_robot_may_touch_what_it_manipulates_only() -> None:
-    assert judge(touch("robot", "mug"))
-    assert not judge(touch("robot", "coaster"))
-    assert not judge(touch("robot", "table"))
+    assert not forbidden(("robot", "mug"))
+    assert forbidden(("robot", "coaster"))
+    assert forbidden(("robot", "table"))
 
 
 def test_objects_that_are_not_held_may_touch_anything() -> None:
-    assert judge(touch("mug", "table"))
-    assert judge(touch("coaster", "mug"))
+    assert not forbidden(("mug", "table"))
+    assert not forbidden(("coaster", "mug"))
 
 
 def test_a_held_object_may_touch_its_receiver_and_the_support_it_came_from() -> None:
-    assert judge(touch("coaster", "mug"), HOLDING)
-    assert judge(touch("mug", "table"), HOLDING, supports=("table", None))
-    assert not judge(touch("mug", "table"), HOLDING)
-    assert not judge(touch("mug", "shelf"), HOLDING, supports=("table", None))
+    assert not forbidden(("coaster", "mug"), held=True)
+    assert not forbidden(("mug", "table"), held=True, on="table")
+    assert forbidden(("mug", "table"), held=True)
+    assert forbidden(("mug", "shelf"), held=True, on="table")
 
 
 def test_the_support_is_that_of_the_last_frame_before_the_hold() -> None:
-    rules = ContactRules(ALLOWED, OBJECTS)
-    rules.reset(frozenset(), FREE, ("table", None))
-    rules.step(frozenset(), FREE, ("shelf", None))  # moved there, and lifted off
-    rules.step(frozenset(), FREE, NO_SUPPORT)  # the hold is not debounced yet
-    assert rules.step(frozenset({touch("mug", "shelf")}), HOLDING, ("shelf", None)) == ()
-    forbidden = touch("mug", "table")
+    moved = (frame(on="table"), frame(on="shelf"), frame())  # moved there, and lifted off
+    assert not judged(*moved, frame(("mug", "shelf"), on="shelf", held=True))[-1]
     # What it rests on while held does not become allowed.
-    assert rules.step(frozenset({forbidden}), HOLDING, ("table", None)) == (forbidden,)
+    resting = frame(("mug", "table"), on="table", held=True)
+    assert judged(*moved, resting, resting)[-2:] == [True, True]
 
 
 def test_pairs_of_the_first_frame_are_excused_until_absent_for_one_frame() -> None:
-    rules = ContactRules(ALLOWED, OBJECTS)
-    pair = touch("robot", "table")
-    assert rules.reset(frozenset({pair}), FREE, NO_SUPPORT) == ()
-    assert rules.step(frozenset({pair}), FREE, NO_SUPPORT) == ()
-    assert rules.step(frozenset(), FREE, NO_SUPPORT) == ()
-    assert rules.step(frozenset({pair}), FREE, NO_SUPPORT) == (pair,)
-    saved = rules.get_state()
-    rules.reset(frozenset({pair}), FREE, NO_SUPPORT)
-    rules.set_state(saved)
-    assert rules.step(frozenset({pair}), FREE, NO_SUPPORT) == (pair,)
+    touching = frame(("robot", "table"))
+    assert judged(touching, touching, frame(), touching) == [False, False, False, True]
 
 
 def test_roles_of_unknown_entities_are_an_error() -> None:

@@ -1,4 +1,4 @@
-"""robosuite's Lift and Stack as Gymnasium environments that bring their own propositions."""
+"""robosuite's Lift, Stack and Door as Gymnasium environments that bring their own propositions."""
 
 from safe_rl.envs.robosuite.env import RobosuiteEnv, RobosuiteState
 from safe_rl.envs.robosuite.observation import observation_layout

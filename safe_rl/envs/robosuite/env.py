@@ -7,6 +7,7 @@ control step, and the whole state can be saved and restored exactly.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
@@ -15,20 +16,23 @@ import gymnasium
 import numpy as np
 
 from safe_rl.envs.robosuite import simulator, snapshot
+from safe_rl.envs.robosuite.motions import ScriptRunner
 from safe_rl.envs.robosuite.observation import StateReader
 from safe_rl.envs.robosuite.offscreen import OffscreenCamera
-from safe_rl.envs.robosuite.tasks import find_task, scene_roles
+from safe_rl.envs.robosuite.tasks import Task, find_task, scene_roles
 from safe_rl.errors import CheckpointError, ConfigurationError, ResetNeededError
 from safe_rl.grounding import (
     AgeCounter,
-    ContactRules,
+    FrameGrounding,
+    FrameGroundingState,
     FrameRecord,
     GroundingSettings,
     Latch,
-    ManipulationGrounding,
-    MujocoScene,
-    SceneFrame,
 )
+from safe_rl.grounding.mujoco import MujocoFrame, MujocoRoles, MujocoScene
+
+GOAL = "task_goal"
+"""The proposition that the environment adds: robosuite's own success criterion, now."""
 
 
 @dataclass(frozen=True)
@@ -38,23 +42,23 @@ class RobosuiteState:
     task: str
     simulation: snapshot.SimulationState
     generator: dict[str, Any]
-    grounding: tuple[Any, ...]
+    grounding: FrameGroundingState
     letter: dict[str, bool]
-    frame: SceneFrame
+    frame: MujocoFrame
     counters: tuple[int, bool, tuple[int, ...], tuple[int, ...], tuple[int, ...]]
 
 
 class RobosuiteEnv(gymnasium.Env[np.ndarray, np.ndarray]):
-    """robosuite's ``Lift`` or ``Stack`` with a Panda arm, 20 control steps per second, state only.
+    """robosuite's ``Lift``, ``Stack`` or ``Door`` with a Panda, 20 steps a second, state only.
 
-    Observation: flat float32; the places are in ``layout`` (robot, then each object), followed by
-    the state of the grounding's devices (``device_features``) unless ``observe_devices`` is off.
+    Observation: flat float32; the places are in ``layout`` (robot, then objects, joints, sites),
+    followed by the grounding's memory (``device_features``) unless ``observe_devices`` is off.
     Action: float32 in [-1, 1]^7, six for robosuite's OSC_POSE controller (up to 5 cm and 0.5 rad
     per step) and one for the gripper (negative opens, positive closes). Reward: robosuite's shaped
     reward, at most 1 per step.
 
     ``info``: ``success`` (the goal has held for 10 steps in a row at some time of the episode),
-    ``engaged`` (any part of the arm has touched an object in this episode), and, with
+    ``engaged`` (any part of the arm has touched an object or a handle in this episode), and, with
     ``record=True``, ``grounding`` (a ``FrameRecord``; see ``safe_rl.grounding.explain``).
 
     >>> import gymnasium, safe_rl.envs  # doctest: +SKIP
@@ -73,7 +77,9 @@ class RobosuiteEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         horizon: int | None = None,
         terminate_on_success: bool = False,
         success_steps: int = 10,
+        propositions: str | Collection[str] = "all",
         settings: GroundingSettings | None = None,
+        backend: str = "auto",
         observe_devices: bool = True,
         record: bool = False,
         model_seed: int = 0,
@@ -85,12 +91,15 @@ class RobosuiteEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         """Build the simulation (about a second, and 15 s of compilation on a machine's first step).
 
         Args:
-            task: ``"Lift"`` or ``"Stack"``.
+            task: ``"Lift"``, ``"Stack"`` or ``"Door"``.
             horizon: steps until truncation; default: the task's own.
             terminate_on_success: end the episode as terminated once ``success``.
             success_steps: steps in a row for which the goal must hold to be a success.
+            propositions: ``"all"`` that the shipped set ``safemanip`` uses, or names; what is not
+                asked for is not computed, and its memory not observed.
             settings: constants of the grounding.
-            observe_devices: append the device states to the observation.
+            backend: of the grounding, see ``FrameGrounding``.
+            observe_devices: append the grounding's memory to the observation.
             record: put a ``FrameRecord`` into every info.
             model_seed: decides what is drawn once per model (Lift's cube size), for all episodes.
             render_mode: ``None`` or ``"rgb_array"``.
@@ -103,17 +112,20 @@ class RobosuiteEnv(gymnasium.Env[np.ndarray, np.ndarray]):
             MissingDependencyError: if robosuite or MuJoCo is not installed.
             GroundingError: if the model lacks a body or geom that the grounding needs.
         """
-        self._task = find_task(task)
-        self.horizon = self._task.horizon if horizon is None else horizon
-        for name, value in (("horizon", self.horizon), ("success_steps", success_steps)):
-            if value < 1:
+        for name, value in (("horizon", horizon), ("success_steps", success_steps)):
+            if value is not None and value < 1:
                 raise ConfigurationError(f"{name} must be at least 1, got {value}")
+        if isinstance(propositions, str) and propositions != "all":
+            raise ConfigurationError(
+                f"propositions must be 'all' or a list of names, got {propositions!r}"
+            )
         if render_mode not in (None, *self.metadata["render_modes"]):
             raise ConfigurationError(
                 f"render_mode must be None or 'rgb_array', got {render_mode!r}"
             )
         self.render_mode = render_mode
-        self.simulation = simulator.make_simulation(task, model_seed)
+        self._task, self.simulation, roles = self._make(task, model_seed)
+        self.horizon = self._task.horizon if horizon is None else horizon
         # robosuite would call its two dozen observables 25 times per step; ours is read once.
         self.simulation._observables = {}
         self._terminate = terminate_on_success
@@ -126,16 +138,16 @@ class RobosuiteEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         self._data = self.simulation.sim.data._data
         self._substeps = round(self.simulation.control_timestep / self.simulation.model_timestep)
         settings = settings or GroundingSettings()
+        wanted = None if isinstance(propositions, str) else set(propositions) - {GOAL}
         self._scene = MujocoScene(
             self._model,
             self._data,
-            scene_roles(self._task, self.simulation),
+            roles,
             simulator.geom_distance(self._model, self._data),
             settings,
+            wanted,
         )
-        self._task.allowed.check(self._scene.entities)
-        rules = ContactRules(self._task.allowed, self._scene.objects)
-        self._grounding = ManipulationGrounding(self._scene.objects, rules, settings)
+        self._grounding = FrameGrounding(self._scene.roles, settings, wanted, backend=backend)
         self._goal_held, self._succeeded = AgeCounter(success_steps - 1), Latch()
         self._engaged = Latch()
         devices = self._grounding.feature_names if observe_devices else ()
@@ -147,19 +159,31 @@ class RobosuiteEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         self._running = False
         self._steps = 0
         self._letter: dict[str, bool] = {}
-        self._frame: SceneFrame | None = None
+        self._frame: MujocoFrame | None = None
+
+    # --- what another family of robosuite tasks replaces ----------------------------------------
+
+    def _make(self, task: str, model_seed: int) -> tuple[Task, Any, MujocoRoles]:
+        """The task, its simulation, and who is who in it."""
+        found = find_task(task)
+        simulation = simulator.make_simulation(task, model_seed)
+        return found, simulation, scene_roles(found, simulation)
+
+    def _begin(self, options: dict[str, Any]) -> None:
+        """Put the simulation at the start of an episode, its derived quantities computed."""
+        self.simulation.reset()
 
     # --- what monitors read ---------------------------------------------------------------------
 
     @property
     def objects(self) -> dict[str, list[str]]:
         """Property to the objects that carry it, to bind ``forall`` specifications."""
-        return {"graspable": list(self._scene.objects)}
+        return {name: list(names) for name, names in self._scene.roles.properties.items()}
 
     @property
     def proposition_names(self) -> tuple[str, ...]:
         """Names of all propositions."""
-        return (*self._grounding.proposition_names, "task_goal")
+        return (*self._grounding.proposition_names, GOAL)
 
     def propositions(self) -> dict[str, bool]:
         """The letter of the state reached.
@@ -189,18 +213,32 @@ class RobosuiteEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         """
         if self._frame is None:
             raise ResetNeededError("frame_record() was asked before the first reset()")
-        frame = self._frame
+        arrays, contacts = self._frame.arrays, self._frame.contacts
+        wrong = self._scene.forbidden(self._frame, self._grounding.forbidden(arrays))
         return FrameRecord(
             step=self._steps,
             propositions=dict(self._letter),
-            contacts=tuple(sorted(contact.geoms for contact in frame.contacts)),
-            forbidden=tuple(contact.geoms for contact in self._grounding.forbidden),
-            heights={
-                name: facts.motion.position[2]
-                for name, facts in zip(self._scene.objects, frame.objects, strict=True)
-            },
-            aperture=sum(frame.finger_joints),
+            contacts=tuple(sorted(contact.geoms for contact in contacts)),
+            forbidden=tuple(contact.geoms for contact in wrong),
+            heights=dict(
+                zip(
+                    self._scene.roles.object_names,
+                    arrays.object_positions[:, 2].tolist(),
+                    strict=True,
+                )
+            ),
+            aperture=float(arrays.finger_joints.sum()),
         )
+
+    def scripted_policy(self, manner: str = "careful") -> ScriptRunner:
+        """A policy that does the task by a script, in one of its manners.
+
+        Raises:
+            ConfigurationError: if there is no script for this task, or no such manner.
+        """
+        from safe_rl.envs.robosuite.scripted import ScriptedPolicy
+
+        return ScriptedPolicy(self._task.name, manner)
 
     # --- Gymnasium ------------------------------------------------------------------------------
 
@@ -214,16 +252,16 @@ class RobosuiteEnv(gymnasium.Env[np.ndarray, np.ndarray]):
             state = self.np_random.bit_generator.state
             self.simulation.rng.bit_generator.state = deepcopy(state)
             self._seeded = True
-        self.simulation.reset()
+        self._begin(options or {})
         self._steps, self._running = 0, True
         self._scene.begin_frame()
         self._scene.observe_contacts()
         self._frame = self._scene.frame()
-        self._letter = self._grounding.reset(self._frame)
+        self._letter = self._grounding.reset(self._frame.arrays)
         goal = bool(self.simulation._check_success())
-        self._letter["task_goal"] = goal
+        self._letter[GOAL] = goal
         self._succeeded.reset(self._goal_held.reset(goal))
-        self._engaged.reset(any(facts.touched for facts in self._frame.objects))
+        self._engaged.reset(_touches(self._frame))
         return self._observation(), self._info()
 
     def step(self, action: np.ndarray) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
@@ -241,11 +279,11 @@ class RobosuiteEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         self._simulate(action)
         self._steps += 1
         self._frame = self._scene.frame()
-        self._letter = self._grounding.step(self._frame)
+        self._letter = self._grounding.step(self._frame.arrays)
         goal = bool(self.simulation._check_success())
-        self._letter["task_goal"] = goal
+        self._letter[GOAL] = goal
         success = self._succeeded.step(self._goal_held.step(goal))
-        self._engaged.step(any(facts.touched for facts in self._frame.objects))
+        self._engaged.step(_touches(self._frame))
         reward = float(self.simulation.reward(action))
         terminated = success and self._terminate
         truncated = not terminated and self._steps >= self.horizon
@@ -348,3 +386,9 @@ class RobosuiteEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         self._goal_held.set_state(held)
         self._succeeded.set_state(succeeded)
         self._engaged.set_state(engaged)
+
+
+def _touches(frame: MujocoFrame) -> bool:
+    """Whether the robot touches an object or a component."""
+    arrays = frame.arrays
+    return bool(arrays.robot_object.any() or arrays.robot_component.any())

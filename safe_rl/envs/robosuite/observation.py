@@ -25,10 +25,12 @@ _OBJECT_PARTS = (
     ("angular", 3),  # rad/s, in the object's frame
     ("from_eef", 3),  # m, position minus eef_pos
 )
+_JOINT_PARTS = ("qpos", "qvel")  # rad or m, and per second
+_SITE_PARTS = ("pos", "from_eef")  # m
 
 
 def observation_layout(task: Task) -> dict[str, slice]:
-    """Name of each quantity to its place, robot first, then object by object.
+    """Name of each quantity to its place: the robot's, then by object, by joint and by site.
 
     >>> from safe_rl.envs.robosuite.tasks import find_task
     >>> observation_layout(find_task("Lift"))["cube_pos"]
@@ -36,6 +38,8 @@ def observation_layout(task: Task) -> dict[str, slice]:
     """
     parts = list(_ROBOT_PARTS)
     parts += [(f"{name}_{part}", size) for name in task.objects for part, size in _OBJECT_PARTS]
+    parts += [(f"{name}_{part}", 1) for name in task.joints for part in _JOINT_PARTS]
+    parts += [(f"{name}_{part}", 3) for name in task.sites for part in _SITE_PARTS]
     layout, start = {}, 0
     for name, size in parts:
         layout[name] = slice(start, start + size)
@@ -67,8 +71,13 @@ class StateReader:
             qpos, _ = model.get_joint_qpos_addr(joint)
             qvel, _ = model.get_joint_qvel_addr(joint)
             self._objects.append((self.layout[f"{name}_pos"].start, qpos, qvel))
+        joints = task.joints.values()
+        self._joint_qpos = [model.get_joint_qpos_addr(joint) for joint in joints]
+        self._joint_qvel = [model.get_joint_qvel_addr(joint) for joint in joints]
+        self._sites = [model.site_name2id(site) for site in task.sites.values()]
+        self._further = self.size - 2 * len(self._joint_qpos) - 6 * len(self._sites)
 
-    def read(self, data: Any, device_features: Sequence[float]) -> np.ndarray:
+    def read(self, data: Any, device_features: Sequence[float] | np.ndarray) -> np.ndarray:
         """A new float32 array ``[size + number of device features]``."""
         qpos, qvel = data.qpos, data.qvel
         eef = data.site_xpos[self._site]
@@ -85,5 +94,12 @@ class StateReader:
             values[start : start + 7] = qpos[position : position + 7]
             values[start + 7 : start + 13] = qvel[velocity : velocity + 6]
             values[start + 13 : start + 16] = qpos[position : position + 3] - eef
+        start, count = self._further, len(self._joint_qpos)
+        values[start : start + 2 * count : 2] = qpos[self._joint_qpos]
+        values[start + 1 : start + 2 * count : 2] = qvel[self._joint_qvel]
+        for number, site in enumerate(self._sites):
+            begin = start + 2 * count + 6 * number
+            values[begin : begin + 3] = data.site_xpos[site]
+            values[begin + 3 : begin + 6] = data.site_xpos[site] - eef
         values[self.size :] = device_features
         return values

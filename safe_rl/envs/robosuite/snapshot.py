@@ -2,8 +2,8 @@
 
 Positions and velocities are not enough: MuJoCo's solver starts from the accelerations of the step
 before, the arm's controller keeps the joint posture it was reset with, and the gripper's set point
-follows its command with a ramp. All of it is saved, so that a restored simulation replays bit for
-bit.
+follows its command with a ramp. Fixtures (a door, a cabinet) are placed in the model, not in the
+positions. All of it is saved, so that a restored simulation replays bit for bit.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ class SimulationState:
     robot_memory: dict[str, Any]
     clock: tuple[float, int]
     generator: dict[str, Any]
+    bodies: tuple[np.ndarray, np.ndarray]
 
 
 def _signature() -> int:
@@ -58,6 +59,7 @@ def save(simulation: Any) -> SimulationState:
         robot_memory={name: deepcopy(getattr(robot, name)) for name in _ROBOT_MEMORY},
         clock=(simulation.cur_time, simulation.timestep),
         generator=deepcopy(simulation.rng.bit_generator.state),
+        bodies=(model.body_pos.copy(), model.body_quat.copy()),
     )
 
 
@@ -65,6 +67,7 @@ def restore(simulation: Any, state: SimulationState) -> None:
     """Put ``simulation`` back into a saved state, derived quantities and contacts included."""
     mujoco = load().mujoco
     model, data = simulation.sim.model._model, simulation.sim.data._data
+    model.body_pos[:], model.body_quat[:] = state.bodies
     mujoco.mj_setState(model, data, state.physics, _signature())
     robot = simulation.robots[0]
     for name, memory in state.controllers.items():

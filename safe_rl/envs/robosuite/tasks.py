@@ -3,11 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from safe_rl.errors import ConfigurationError, near
-from safe_rl.grounding import AllowedContacts, SceneRoles
+from safe_rl.grounding import AllowedContacts
+from safe_rl.grounding.mujoco import (
+    GripperNames,
+    JointRange,
+    MujocoComponent,
+    MujocoFixture,
+    MujocoObject,
+    MujocoRoles,
+)
+
+TABLE = {
+    "table": MujocoFixture("counter", body="table"),
+    "floor": MujocoFixture("surroundings", geoms=("floor",)),
+}
+"""The fixtures of every robosuite arena with a table."""
 
 
 @dataclass(frozen=True)
@@ -20,6 +34,10 @@ class Task:
         allowed: roles for the contact rules (SafeManip, phi 1).
         horizon: control steps per episode (50 ms each).
         goal: for people.
+        fixtures: what stands in the scene.
+        components: handles, buttons, knobs.
+        joints: further joints in the observation, by the name that they have there.
+        sites: further sites in the observation, likewise.
     """
 
     name: str
@@ -27,6 +45,10 @@ class Task:
     allowed: AllowedContacts
     horizon: int
     goal: str
+    fixtures: Mapping[str, MujocoFixture] = field(default_factory=lambda: TABLE)
+    components: Mapping[str, MujocoComponent] = field(default_factory=dict)
+    joints: Mapping[str, str] = field(default_factory=dict)
+    sites: Mapping[str, str] = field(default_factory=dict)
 
 
 TASKS: Mapping[str, Task] = {
@@ -49,6 +71,23 @@ TASKS: Mapping[str, Task] = {
             horizon=300,
             goal="put cube A on cube B and let go of it",
         ),
+        Task(
+            name="Door",
+            objects=(),
+            # The whole door: its leaf may be pushed, not only its handle.
+            allowed=AllowedContacts(manipulated=frozenset({"door"})),
+            horizon=300,
+            goal="turn the handle and open the door by 0.3 rad",
+            fixtures={
+                **TABLE,
+                "door": MujocoFixture(
+                    "cabinet", body="Door_main", joint=JointRange("Door_hinge"), top=False
+                ),
+            },
+            components={"door_handle": MujocoComponent("door", "open_close", body="Door_latch")},
+            joints={"hinge": "Door_hinge", "handle": "Door_latch_joint"},
+            sites={"handle": "Door_handle"},
+        ),
     )
 }
 
@@ -62,19 +101,22 @@ def find_task(name: str) -> Task:
     return TASKS[name]
 
 
-def scene_roles(task: Task, simulation: Any) -> SceneRoles:
+def scene_roles(task: Task, simulation: Any) -> MujocoRoles:
     """Who is who in the MuJoCo model that robosuite has built for this task."""
     robot = simulation.robots[0]
     prefix = robot.gripper["right"].naming_prefix
-    return SceneRoles(
+    return MujocoRoles(
         robot=robot.robot_model.root_body,
         base=(robot.robot_model.base.root_body,),
         base_bodies=(robot.robot_model.root_body, f"{robot.robot_model.naming_prefix}link0"),
-        gripper=f"{prefix}right_gripper",
-        fingers=(f"{prefix}leftfinger", f"{prefix}rightfinger"),
-        finger_joints=(f"{prefix}finger_joint1", f"{prefix}finger_joint2"),
-        finger_actuators=(f"{prefix}gripper_finger_joint1", f"{prefix}gripper_finger_joint2"),
-        objects={name: getattr(simulation, name).root_body for name in task.objects},
-        fixtures={"table": "table"},
-        surroundings={"floor": "floor"},
+        gripper=GripperNames(
+            body=f"{prefix}right_gripper",
+            fingers=(f"{prefix}leftfinger", f"{prefix}rightfinger"),
+            joints=(f"{prefix}finger_joint1", f"{prefix}finger_joint2"),
+            actuators=(f"{prefix}gripper_finger_joint1", f"{prefix}gripper_finger_joint2"),
+        ),
+        objects={name: MujocoObject(getattr(simulation, name).root_body) for name in task.objects},
+        fixtures=task.fixtures,
+        components=task.components,
+        allowed=task.allowed,
     )

@@ -1,8 +1,8 @@
 """The memory of the array grounding as numbers in [0, 1], for observations.
 
 With them beside the scene's own facts, the next frame's propositions depend on nothing older, but
-for what the scalar grounding leaves out too: poses, distances and amounts of one frame ago (a
-velocity tells as much), the excused first contacts, and what each object last rested on. The ages
+for poses, distances and amounts of one frame ago (a velocity tells as much), the excused first
+contacts, and what each object last rested on. The ages
 of pairs are given as the highest age of each object, and a spot as whether it exists.
 """
 

@@ -1,9 +1,29 @@
 """Grasp and release on arrays (SafeManip phi 2 and phi 3), per object.
 
-Definitions are those of :mod:`safe_rl.grounding.manipulation`, and on the same frames both give the
-same letters. Two things are added here: food does not count as supported by the bare body of a
-drawer, cabinet, fridge, freezer, oven or dishwasher; and what rests on a moving fixture is at rest
-when it moves with it (the fixture's linear velocity; its turning is left out).
+For an object ``o``:
+
+| proposition | true when |
+| --- | --- |
+| `object_grasped_raw(o)` | opposing contacts on two fingers, and the fingers closed |
+| `object_grasped(o)` | the same, after a symmetric 5-frame debounce |
+| `object_sync(o)` | it moved with the gripper since the previous frame |
+| `object_dropped(o)` | the frame on which `object_grasped` falls |
+| `object_released(o)` | that frame, where the hold was ended on purpose (see below) |
+| `object_left_gripper(o)` | its box no longer overlaps the gripper's |
+| `object_supported(o)` | it rests on a fixture or on another object that suits it |
+| `object_settled(o)` | supported, stable on its support, and the gripper has cleared it |
+| `release_object_settle_timeout(o)` | 100 frames since the drop without its having settled |
+
+Food does not count as supported by the bare body of a drawer, cabinet, fridge, freezer, oven or
+dishwasher, and nothing by the floor. What rests on a moving fixture is at rest when it moves with
+it (the fixture's linear velocity; its turning is left out).
+
+One definition is read more strictly than SafeManip words it. `object_released` needs evidence of
+intent: the gripper opens, or the object is already supported. SafeManip looks for it on the frame
+where the debounced hold ends, four frames (0.2 s) after the first one without a hold. In that time
+an object falls 20 cm, so above a table most objects that slip out of a closed gripper would be
+"supported" by then and count as released. Here the support must be there on the frame where the
+hold truly ends; opening counts from the frame before that one until the debounced end.
 """
 
 from __future__ import annotations

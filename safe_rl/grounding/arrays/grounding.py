@@ -106,7 +106,7 @@ def initial_memory(
     """
     xp, arrays = (
         array_namespace(frame.gripper_position),
-        _constants(roles, settings, frame.sanitising.ndim),
+        scene_constants(roles, settings, frame.sanitising.ndim),
     )
     parts = vocabulary(roles, names).parts
     half = world_half(quaternions(frame.object_quaternions), arrays.half)
@@ -155,7 +155,7 @@ def ground(
     """
     xp, arrays = (
         array_namespace(frame.gripper_position),
-        _constants(roles, settings, frame.sanitising.ndim),
+        scene_constants(roles, settings, frame.sanitising.ndim),
     )
     words = vocabulary(roles, names)
     values: dict[str, Array] = {}
@@ -166,7 +166,10 @@ def ground(
     return following, xp.concat(pieces, axis=0)
 
 
-def _constants(roles: SceneRoles, settings: GroundingSettings, batch_axes: int) -> RoleArrays:
+def scene_constants(
+    roles: SceneRoles, settings: GroundingSettings, batch_axes: int = 0
+) -> RoleArrays:
+    """The roles as constant arrays, to be broadcast over so many trailing batch axes."""
     return role_arrays(
         roles,
         settings.interior_shrink,

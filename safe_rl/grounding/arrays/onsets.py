@@ -118,8 +118,10 @@ def step_onsets(
     was_held, _ = latch(memory.was_held, grasps.grasped, grasps.left & ~grasps.grasped)
     placing = any_of(xp, place)
     lane = frame.sanitising.ndim
-    first = least_of(xp, xp.where(place, numbers(objects, lane), COUNT(objects)))
-    placed = xp.where(placing, first, memory.placed)
+    placed = memory.placed
+    if objects:
+        first = least_of(xp, xp.where(place, numbers(objects, lane), COUNT(objects)))
+        placed = xp.where(placing, first, placed)
 
     near = frame.component_gaps <= settings.reach
     # Touching the target itself is no hindrance, touching another component is.

@@ -150,7 +150,7 @@ class SceneRoles:
 
     Raises:
         GroundingError: for names given twice, unknown kinds, skills or fixtures, and for a scene
-            without an object or without a fixture.
+            without a fixture.
     """
 
     objects: tuple[ObjectRole, ...]
@@ -163,11 +163,8 @@ class SceneRoles:
         """Refuse roles that contradict each other."""
         names = [*self.object_names, *self.fixture_names, *(c.name for c in self.components)]
         twice = sorted({name for name in names if names.count(name) > 1})
-        if not self.objects or not self.fixtures:
-            raise GroundingError(
-                "a scene needs an object, and a fixture that it can stand on (a table, the floor); "
-                f"got {len(self.objects)} objects and {len(self.fixtures)} fixtures"
-            )
+        if not self.fixtures:
+            raise GroundingError("a scene needs a fixture (a table, the floor); got none")
         if twice:
             raise GroundingError(f"scene roles name {twice[0]!r} more than once")
         for fixture in self.fixtures:

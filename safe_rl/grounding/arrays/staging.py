@@ -74,7 +74,9 @@ def _over(
     combine: Callable[[Array, Array], Array],
     plain: Callable[..., Array],
 ) -> Array:
-    count = array.shape[axis]
+    count, others = array.shape[axis], (*array.shape[:axis], *array.shape[axis + 1 :])
+    if 0 in others:  # a scene without objects
+        return xp.zeros(others, dtype=array.dtype)
     if not (_compiled(xp) and count):
         return plain(array, axis=axis)
     entries = [array[i] if axis == 0 else array[:, i] for i in range(count)]

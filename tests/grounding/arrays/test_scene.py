@@ -26,7 +26,7 @@ MUG, TABLE = ObjectRole("mug", HALF), FixtureRole("table", "counter", HALF)
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (((), (TABLE,)), "needs an object, and a fixture .* got 0 objects and 1 fixtures"),
+        (((MUG,), ()), "a scene needs a fixture .*; got none"),
         (((MUG, MUG), (TABLE,)), "name 'mug' more than once"),
         (
             ((MUG,), (FixtureRole("box", "drawr", HALF),)),

@@ -17,7 +17,7 @@ from safe_rl.envs.tabletop.tasks.task import (
 )
 
 OVEN = Microwave(x=-0.3, front=0.2)
-SINK = Sink(x=0.0, y=0.03, half=0.12)
+SINK = Sink(x=0.0, y=0.05, half=0.12, wash_height=0.1)
 
 
 class Cook(Task):

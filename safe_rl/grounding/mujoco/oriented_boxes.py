@@ -1,71 +1,17 @@
-"""Rigid-body geometry on plain floats.
+"""Oriented boxes on plain floats: do they overlap, and how far are they apart?
 
-Three-vectors and quaternions are too short for numpy to pay: a call into it costs more than the
-arithmetic. Quaternions are (w, x, y, z), as MuJoCo has them; matrices are nine floats, by rows.
+Three-vectors are too short for numpy to pay: a call into it costs more than the arithmetic.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from math import atan2, sqrt
+from math import sqrt
 from typing import NamedTuple, TypeAlias
 
 Vector: TypeAlias = tuple[float, float, float]
-Quaternion: TypeAlias = tuple[float, float, float, float]
 Matrix: TypeAlias = tuple[float, float, float, float, float, float, float, float, float]
-
-
-def conjugate(q: Quaternion) -> Quaternion:
-    """The inverse of a unit quaternion."""
-    return (q[0], -q[1], -q[2], -q[3])
-
-
-def multiply(p: Quaternion, q: Quaternion) -> Quaternion:
-    """The rotation ``q`` followed by ``p``."""
-    a, b, c, d = p
-    e, f, g, h = q
-    return (
-        a * e - b * f - c * g - d * h,
-        a * f + b * e + c * h - d * g,
-        a * g - b * h + c * e + d * f,
-        a * h + b * g - c * f + d * e,
-    )
-
-
-def rotate(q: Quaternion, v: Vector) -> Vector:
-    """The vector ``v`` turned by the unit quaternion ``q``.
-
-    >>> rotate((0.0, 0.0, 0.0, 1.0), (1.0, 2.0, 3.0))  # half a turn about z
-    (-1.0, -2.0, 3.0)
-    """
-    w, x, y, z = q
-    tx, ty, tz = 2 * (y * v[2] - z * v[1]), 2 * (z * v[0] - x * v[2]), 2 * (x * v[1] - y * v[0])
-    return (
-        v[0] + w * tx + y * tz - z * ty,
-        v[1] + w * ty + z * tx - x * tz,
-        v[2] + w * tz + x * ty - y * tx,
-    )
-
-
-def cross(u: Vector, v: Vector) -> Vector:
-    """The vector product."""
-    return (u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2], u[0] * v[1] - u[1] * v[0])
-
-
-def difference(u: Vector, v: Vector) -> Vector:
-    """``u - v``."""
-    return (u[0] - v[0], u[1] - v[1], u[2] - v[2])
-
-
-def norm(v: Vector) -> float:
-    """The Euclidean length."""
-    return sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2])
-
-
-def angle_between(p: Quaternion, q: Quaternion) -> float:
-    """The angle in radians, in [0, pi], of the rotation that leads from ``p`` to ``q``."""
-    w, x, y, z = multiply(conjugate(p), q)
-    return 2.0 * atan2(sqrt(x * x + y * y + z * z), abs(w))
+"""By rows."""
 
 
 class PosedBox(NamedTuple):
@@ -99,7 +45,7 @@ def boxes_gap(a: PosedBox, b: PosedBox) -> float:
 
 
 def _separations(a: PosedBox, b: PosedBox) -> Iterator[float]:
-    dx, dy, dz = difference(b.center, a.center)
+    dx, dy, dz = (other - mine for mine, other in zip(a.center, b.center, strict=True))
     u, v, half_a, half_b = a.axes, b.axes, a.half, b.half
     # t: the offset in a's axes; r[i][j]: the cosine between axis i of a and axis j of b.
     t = [u[i] * dx + u[3 + i] * dy + u[6 + i] * dz for i in range(3)]
