@@ -127,7 +127,7 @@ class LiberoEnv(RobosuiteEnv):
 
         Of a fixture that LIBERO places: its centre as seen from its place, along the world's axes.
         """
-        who, data = self._scene._who, self._data
+        who, data = self._scene.entities, self._data
         found = dict(zip(self._task.objects, who.objects, strict=True))
         boxes = {name: (np.array(box.center), np.array(box.half)) for name, box in found.items()}
         for role, box in zip(who.roles.fixtures, who.fixtures, strict=True):

@@ -53,6 +53,7 @@ class MujocoScene:
 
     Attributes:
         roles: who is in the scene, for the array grounding.
+        entities: who is who among the model's bodies and geoms.
     """
 
     def __init__(
@@ -80,7 +81,7 @@ class MujocoScene:
         """
         self._data = data
         settings = settings or GroundingSettings()
-        self._who = who = resolve_entities(model, data, names)
+        self.entities = who = resolve_entities(model, data, names)
         self.roles: SceneRoles = who.roles
         wanted = None if propositions is None else tuple(sorted(propositions))
         parts = vocabulary(self.roles, wanted).parts
