@@ -143,7 +143,7 @@ def test_mechanism(cabinet: Scene, retracts: bool) -> None:
     cabinet.put({"glass": (0.1, 0.1), "block": (0.3, -0.3)})
     cabinet.go(0.0, 0.166, 0.2, OPEN)
     cabinet.go(0.0, 0.166, 0.07, OPEN)
-    cabinet.wait(4, CLOSE)
+    cabinet.wait(10, CLOSE)
     before = float(cabinet.body("glass").y)
     for _ in range(40):
         hit = cabinet.letters[-1]["fixture_open_obstacle_hit(drawer)"]
