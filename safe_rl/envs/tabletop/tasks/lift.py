@@ -34,10 +34,6 @@ class Lift(Task):
         distance = between(u[3], 0.10, 0.12)
         return [(x, y), (x + distance * jnp.cos(angle), y + distance * jnp.sin(angle))]
 
-    def advance_stage(self, world: World, stage: Array) -> Array:
-        """There is one stage."""
-        return stage
-
     def potential(self, world: World, stage: Array) -> Array:
         """Reach, hold, raise."""
         body = world.bodies[0]

@@ -4,19 +4,12 @@ from __future__ import annotations
 
 import jax.numpy as jnp
 
-from safe_rl.envs.tabletop.state import Array, World
-from safe_rl.envs.tabletop.tasks.task import (
-    Focus,
-    Task,
-    between,
-    cleared,
-    fetching,
-    focus_on,
-    rests_on,
-)
+from safe_rl.envs.tabletop.state import Array
+from safe_rl.envs.tabletop.tasks.put_on import PutOn
+from safe_rl.envs.tabletop.tasks.task import between
 
 
-class Place(Task):
+class Place(PutOn):
     """Carry the block past a glass and a cup, put it onto the plate and let it go.
 
     The straight way at table height runs into the glass; the fast way drops the block from above,
@@ -44,28 +37,3 @@ class Place(Task):
         glass_y = y + way * (to_y - y)
         cup_x = glass_x + side * between(u[7], 0.1, 0.14)
         return [(x, y), (to_x, to_y), (glass_x, glass_y), (cup_x, glass_y)]
-
-    def advance_stage(self, world: World, stage: Array) -> Array:
-        """There is one stage."""
-        return stage
-
-    def potential(self, world: World, stage: Array) -> Array:
-        """Reach, hold, carry, let go, clear."""
-        body, half = world.bodies[0], 0.5 * self.layout.kinds[0].height
-        offset = self.focus(world, stage).offset
-        done = rests_on(body, 1)
-        placed = 1.2 + 0.3 * cleared(world.gripper, body, half)
-        fetched = fetching(world.gripper, body, self.layout.kinds[0], offset)
-        return 2.0 * jnp.where(done, placed, fetched)
-
-    def focus(self, world: World, stage: Array) -> Focus:
-        """The block, and its place on the plate."""
-        plate = world.bodies[1]
-        top = plate.z + 0.5 * self.layout.kinds[1].height
-        return focus_on(world.bodies[0], plate.x, plate.y, top + 0.5 * self.layout.kinds[0].height)
-
-    def at_goal(self, world: World, stage: Array) -> Array:
-        """The block rests on the plate and the gripper has cleared it."""
-        half = 0.5 * self.layout.kinds[0].height
-        free = world.gripper.z > world.bodies[0].z + half + 0.012
-        return rests_on(world.bodies[0], 1) & free

@@ -4,19 +4,12 @@ from __future__ import annotations
 
 import jax.numpy as jnp
 
-from safe_rl.envs.tabletop.state import Array, World
-from safe_rl.envs.tabletop.tasks.task import (
-    Focus,
-    Task,
-    between,
-    cleared,
-    fetching,
-    focus_on,
-    rests_on,
-)
+from safe_rl.envs.tabletop.state import Array
+from safe_rl.envs.tabletop.tasks.put_on import PutOn
+from safe_rl.envs.tabletop.tasks.task import between
 
 
-class Stack(Task):
+class Stack(PutOn):
     """Put the block onto the base block and let it go.
 
     The fast way drops the block from above, or sweeps the glass off its place on the way.
@@ -40,28 +33,3 @@ class Stack(Task):
         glass_x = to_x + between(u[4], -0.04, 0.04)
         glass_y = to_y + toward * between(u[5], 0.1, 0.13)
         return [(x, y), (to_x, to_y), (glass_x, glass_y)]
-
-    def advance_stage(self, world: World, stage: Array) -> Array:
-        """There is one stage."""
-        return stage
-
-    def potential(self, world: World, stage: Array) -> Array:
-        """Reach, hold, carry above the base, let go, clear."""
-        body, half = world.bodies[0], 0.5 * self.layout.kinds[0].height
-        offset = self.focus(world, stage).offset
-        done = rests_on(body, 1)
-        placed = 1.2 + 0.3 * cleared(world.gripper, body, half)
-        fetched = fetching(world.gripper, body, self.layout.kinds[0], offset)
-        return 2.0 * jnp.where(done, placed, fetched)
-
-    def focus(self, world: World, stage: Array) -> Focus:
-        """The block, and its place on the base."""
-        base = world.bodies[1]
-        top = base.z + 0.5 * self.layout.kinds[1].height
-        return focus_on(world.bodies[0], base.x, base.y, top + 0.5 * self.layout.kinds[0].height)
-
-    def at_goal(self, world: World, stage: Array) -> Array:
-        """The block rests on the base and the gripper has cleared it."""
-        half = 0.5 * self.layout.kinds[0].height
-        free = world.gripper.z > world.bodies[0].z + half + 0.012
-        return rests_on(world.bodies[0], 1) & free
