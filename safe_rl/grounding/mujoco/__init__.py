@@ -27,8 +27,8 @@ Approximations, beside those of the array grounding:
 - Contacts with the first frame's partner are excused by entity, not by geom.
 """
 
+from safe_rl.grounding.mujoco.bindings import GeomDistance, MujocoData, MujocoModel
 from safe_rl.grounding.mujoco.contacts import Contact
-from safe_rl.grounding.mujoco.library import GeomDistance, MujocoData, MujocoModel
 from safe_rl.grounding.mujoco.names import (
     BodyBox,
     GripperNames,

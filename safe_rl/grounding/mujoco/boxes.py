@@ -9,7 +9,7 @@ import numpy as np
 
 from safe_rl.errors import GroundingError
 from safe_rl.grounding.arrays.scene import Half
-from safe_rl.grounding.mujoco.library import Array, MujocoData, MujocoModel
+from safe_rl.grounding.mujoco.bindings import Array, MujocoData, MujocoModel
 
 _MUJOCO_BOX = 6  # mujoco.mjtGeom.mjGEOM_BOX
 

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from safe_rl.grounding.contact_rules import ROBOT
+from safe_rl.grounding.mujoco.bindings import MujocoData
 from safe_rl.grounding.mujoco.entities import GeomOwner, MujocoEntities, Part
-from safe_rl.grounding.mujoco.library import MujocoData
 from safe_rl.grounding.settings import GroundingSettings
 
 _REMEMBERED_SETS = 4096

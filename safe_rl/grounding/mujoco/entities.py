@@ -21,6 +21,7 @@ from safe_rl.grounding.arrays.scene import (
     SceneRoles,
 )
 from safe_rl.grounding.contact_rules import ROBOT
+from safe_rl.grounding.mujoco.bindings import Lookup, MujocoData, MujocoModel
 from safe_rl.grounding.mujoco.boxes import (
     FixedBox,
     box_around,
@@ -28,7 +29,6 @@ from safe_rl.grounding.mujoco.boxes import (
     site_box,
     world_half,
 )
-from safe_rl.grounding.mujoco.library import Lookup, MujocoData, MujocoModel
 from safe_rl.grounding.mujoco.names import BodyBox, JointRange, MujocoFixture, MujocoRoles
 
 T = TypeVar("T")

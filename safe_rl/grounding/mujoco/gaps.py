@@ -8,8 +8,8 @@ from math import sqrt
 import numpy as np
 from numpy.typing import NDArray
 
+from safe_rl.grounding.mujoco.bindings import GeomDistance, MujocoData, MujocoModel
 from safe_rl.grounding.mujoco.entities import MujocoEntities
-from safe_rl.grounding.mujoco.library import GeomDistance, MujocoData, MujocoModel
 from safe_rl.grounding.mujoco.oriented_boxes import PosedBox, boxes_gap, boxes_overlap
 from safe_rl.grounding.settings import GroundingSettings
 

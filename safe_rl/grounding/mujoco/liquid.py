@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from safe_rl.grounding.mujoco.bindings import MujocoData
 from safe_rl.grounding.mujoco.entities import MujocoEntities
-from safe_rl.grounding.mujoco.library import MujocoData
 from safe_rl.grounding.mujoco.names import MujocoParticles
 from safe_rl.grounding.settings import GroundingSettings
 

@@ -16,11 +16,11 @@ from safe_rl.grounding.arrays.contacts import ForbiddenContacts
 from safe_rl.grounding.arrays.scene import SceneArrays, SceneRoles
 from safe_rl.grounding.arrays.vocabulary import vocabulary
 from safe_rl.grounding.contact_rules import ROBOT
+from safe_rl.grounding.mujoco.bindings import GeomDistance, MujocoData, MujocoModel
 from safe_rl.grounding.mujoco.boxes import FixedBox
 from safe_rl.grounding.mujoco.contacts import Contact, ContactGatherer
 from safe_rl.grounding.mujoco.entities import ResolvedJoint, resolve_entities
 from safe_rl.grounding.mujoco.gaps import GripperGaps
-from safe_rl.grounding.mujoco.library import GeomDistance, MujocoData, MujocoModel
 from safe_rl.grounding.mujoco.liquid import Liquid
 from safe_rl.grounding.mujoco.names import MujocoRoles
 from safe_rl.grounding.settings import GroundingSettings
