@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from safe_rl.evaluation.deciding import Decision, deciding_atoms, decision_words
 from safe_rl.evaluation.timeline import EpisodeTimeline
 from safe_rl.grounding import explain
 from safe_rl.monitors import build_machine
+from safe_rl.monitors.deciding import Decision, deciding_atoms, decision_words
 from safe_rl.monitors.events import VIOLATED
 from safe_rl.specs.specification import Instance
 

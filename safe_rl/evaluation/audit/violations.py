@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from safe_rl.data import Episode
 from safe_rl.evaluation.audit.monitoring import EventTape
-from safe_rl.evaluation.deciding import Decision, deciding_atoms, decision_words
 from safe_rl.monitors import MonitorTables
+from safe_rl.monitors.deciding import Decision, deciding_atoms, decision_words
 from safe_rl.monitors.events import VIOLATED
 
 
@@ -31,7 +31,7 @@ class Violation:
         lasted: steps in violation.
         recovered: whether it ended before the episode did.
         by_end: the end of the episode decided it.
-        decided: the propositions that decided, in words; see ``safe_rl.evaluation.deciding``.
+        decided: the propositions that decided, in words; see ``safe_rl.monitors.deciding``.
         true: the specification's propositions that were true.
     """
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from safe_rl.evaluation.deciding import Decision, deciding_atoms, decision_words
 from safe_rl.monitors import build_machine
+from safe_rl.monitors.deciding import Decision, deciding_atoms, decision_words
 from safe_rl.monitors.events import VIOLATED
 from safe_rl.specs import Specification
 
