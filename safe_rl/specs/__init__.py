@@ -11,6 +11,7 @@ from safe_rl.specs.binding import Binding
 from safe_rl.specs.loading import Specs, library_names, library_text, load_specs
 from safe_rl.specs.maniguard import from_maniguard, read_maniguard
 from safe_rl.specs.patterns import declare, declare_names, pattern, pattern_names
+from safe_rl.specs.phrases import Phrase, Phrases, plain_phrase
 from safe_rl.specs.propositions import PropositionInfo
 from safe_rl.specs.spec_set import Objects, SpecSet
 from safe_rl.specs.specification import Instance, Limit, Specification, default_trigger
@@ -21,6 +22,8 @@ __all__ = [
     "Instance",
     "Limit",
     "Objects",
+    "Phrase",
+    "Phrases",
     "PropositionInfo",
     "SpecSet",
     "Specification",
@@ -35,6 +38,7 @@ __all__ = [
     "parse_yaml",
     "pattern",
     "pattern_names",
+    "plain_phrase",
     "read_maniguard",
     "read_yaml",
 ]

@@ -16,10 +16,14 @@ from typing import Any, Final, Literal, NoReturn, get_args
 from safe_rl.errors import FormulaSyntaxError, SpecificationError, near
 from safe_rl.logic import Formula, Op, parse
 from safe_rl.specs.binding import Binding, arguments, bind_atom
+from safe_rl.specs.phrases import Phrase, Phrases, named_atom
 
 LimitKind = Literal["episode", "probability", "per_trigger"]
 Semantics = Literal["finite", "bad_prefix"]
+PhraseLike = str | Phrase | tuple[str, str] | Mapping[str | bool, str]
+"""What stands for a phrase: see :class:`Specification`."""
 
+_PHRASE_EXAMPLE: Final = "such as lid_on: {true: the lid is on, false: the lid is off}"
 _IDENTIFIER: Final = re.compile(r"[A-Za-z_]\w*\Z")
 _ID: Final = re.compile(r"[^\s\[\]]+\Z")
 _LOOKS_LIKE_A_VARIABLE: Final = re.compile(r"[a-z]\d*\Z")
@@ -100,6 +104,8 @@ class Specification:
         semantics: ``"finite"`` (LTLf), or ``"bad_prefix"``: ``U`` is read as ``W`` and only finite
             bad prefixes count, as in ManiGuard.
         initial: Whether the rule must hold at reset, else the reset is drawn again.
+        phrases: Atom to words for its two values, for those that have words; ``{o}`` as in
+            ``says``.
     """
 
     id: str
@@ -113,6 +119,7 @@ class Specification:
     says: str = field(kw_only=True)
     semantics: Semantics = field(kw_only=True)
     initial: bool = field(kw_only=True)
+    phrases: Phrases = field(kw_only=True)
 
     def __init__(
         self,
@@ -128,11 +135,13 @@ class Specification:
         says: str = "",
         semantics: Semantics = "finite",
         initial: bool = False,
+        phrases: Mapping[str, PhraseLike] | None = None,
     ) -> None:
         """Check and hold the parts; texts are parsed.
 
         Where ``formula`` is ``G(a -> psi)`` and ``a`` does not look ahead, the trigger defaults to
-        ``a``; otherwise it has to be given.
+        ``a``; otherwise it has to be given. A phrase is a text for the proposition being true, a
+        pair of texts (true, false), or a mapping with the keys ``true`` and ``false``.
 
         Raises:
             SpecificationError: names the specification, the key, the value and the way out.
@@ -172,7 +181,8 @@ class Specification:
             self._refuse("initial", initial, "must be true or false")
         hold(self, "initial", initial)
         hold(self, "forall", self._variables({} if forall is None else forall))
-        hold(self, "says", self._words(says))
+        hold(self, "says", self._words("says", says))
+        hold(self, "phrases", self._phrases({} if phrases is None else phrases))
 
     @property
     def atoms(self) -> tuple[str, ...]:
@@ -249,22 +259,60 @@ class Specification:
                     )
         return Binding(forall)
 
-    def _words(self, says: object) -> str:
-        if not isinstance(says, str):
-            self._refuse("says", says, "must be a text" + _yaml_hint(says))
+    def _words(self, key: str, words: object) -> str:
+        if not isinstance(words, str):
+            self._refuse(key, words, "must be a text" + _yaml_hint(words))
         try:
-            fields = [name for _, name, _, _ in string.Formatter().parse(says) if name is not None]
+            fields = [name for _, name, _, _ in string.Formatter().parse(words) if name is not None]
         except ValueError:
-            self._refuse("says", says, "has a lone brace; write {{ or }} for the sign itself")
+            self._refuse(key, words, "has a lone brace; write {{ or }} for the sign itself")
         for name in fields:
             if name not in self.forall:
                 self._refuse(
-                    "says",
+                    key,
                     f"{{{name}}}",
                     f"is no variable of forall{near(name, self.forall)}; "
                     "use a declared variable, or write {{ and }} for the signs themselves",
                 )
-        return says
+        return words
+
+    def _phrases(self, phrases: object) -> Phrases:
+        if not isinstance(phrases, Mapping):
+            self._refuse("phrases", phrases, f"must map atoms to words, {_PHRASE_EXAMPLE}")
+        found: dict[str, Phrase] = {}
+        for written, words in phrases.items():
+            atom = named_atom(written, self.atoms)
+            if atom is None:
+                self._refuse(
+                    "phrases",
+                    written,
+                    f"is no atom of the specification{near(str(written), self.atoms)}; "
+                    f"its atoms are {', '.join(self.atoms)}",
+                )
+            if atom in found:
+                self._refuse("phrases", written, f"names the atom {atom!r} a second time")
+            found[atom] = self._phrase(f"phrases, {atom}", words)
+        return Phrases(found)
+
+    def _phrase(self, key: str, words: object) -> Phrase:
+        if isinstance(words, Mapping):
+            # YAML reads the keys true and false as truth values, JSON and people write texts.
+            given = {str(name).lower(): text for name, text in words.items()}
+            unknown = [name for name in given if name not in ("true", "false")]
+            if unknown or "true" not in given or len(given) != len(words):
+                self._refuse(key, words, f"must give the words for true, {_PHRASE_EXAMPLE}")
+            pair = (given["true"], given.get("false"))
+        elif isinstance(words, tuple | list):
+            if len(words) != 2:
+                self._refuse(key, words, "must be two texts, for true and for false")
+            pair = (words[0], words[1])
+        else:
+            pair = (words, None)
+        true, false = pair
+        true = self._words(key, true)
+        if false is None:
+            return Phrase(true, f"it is not the case that {true}")
+        return Phrase(true, self._words(key, false))
 
 
 @dataclass(frozen=True)
@@ -294,6 +342,14 @@ class Instance:
     def says(self) -> str:
         """The rule in words, about the bound objects."""
         return self.specification.says.format(**self.binding)
+
+    @property
+    def phrases(self) -> dict[str, Phrase]:
+        """Bound atom to its words, about the bound objects; for the atoms that have words."""
+        return {
+            bind_atom(atom, self.binding): Phrase(*(t.format(**self.binding) for t in phrase))
+            for atom, phrase in self.specification.phrases.items()
+        }
 
     @property
     def formula(self) -> Formula:

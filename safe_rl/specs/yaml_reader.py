@@ -1,8 +1,9 @@
 """The YAML format of specifications.
 
 A file is a list of specifications, or a mapping with the keys ``specifications`` and, if wanted,
-``objects`` (property to object names, which binds the ``forall`` variables) and ``description``.
-The keys of a specification are those of :class:`~safe_rl.specs.Specification`, and ``like``: the
+``objects`` (property to object names, which binds the ``forall`` variables), ``phrases`` (atoms in
+words, for every specification that has the atom and no phrase of its own) and ``description``. The
+keys of a specification are those of :class:`~safe_rl.specs.Specification`, and ``like``: the
 name of a shipped set and of one of its specifications, such as
 ``safemanip/dropped_object_was_released``. What the entry does not give is taken from there, its id
 too, so that a limit or a narrower binding can be added without writing the formula again.
@@ -11,17 +12,18 @@ too, so that a limit or a narrower binding can be added without writing the form
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, Final
 
 import yaml
 
 from safe_rl.errors import SpecificationError, near
+from safe_rl.specs.phrases import named_atom
 from safe_rl.specs.spec_set import SpecSet
 from safe_rl.specs.specification import Limit, Specification
 
-FILE_KEYS: Final = ("specifications", "objects", "description")
+FILE_KEYS: Final = ("specifications", "objects", "phrases", "description")
 SPEC_KEYS: Final = (
     "id",
     "formula",
@@ -34,6 +36,7 @@ SPEC_KEYS: Final = (
     "says",
     "semantics",
     "initial",
+    "phrases",
     "like",
 )
 LIMIT_KEYS: Final = ("kind", "value", "cap")
@@ -93,7 +96,7 @@ def parse_yaml(text: str, source: str = "<text>") -> SpecSet:
 
 
 def _file(content: object) -> SpecSet:
-    objects = None
+    objects = phrases = None
     if isinstance(content, Mapping):
         _known_keys(content, FILE_KEYS, "the file")
         if "specifications" not in content:
@@ -101,13 +104,38 @@ def _file(content: object) -> SpecSet:
                 "the key 'specifications' is missing; write the list of specifications under it, "
                 "or let the file be that list"
             )
-        objects, content = content.get("objects"), content["specifications"]
+        objects, phrases = content.get("objects"), content.get("phrases")
+        content = content["specifications"]
     if not isinstance(content, list) or not content:
         raise SpecificationError(
             f"a list of specifications is expected, but this is {_shown(content)}; "
             "begin each with '- id: ...'"
         )
-    return SpecSet([_specification(entry, i) for i, entry in enumerate(content, 1)], objects)
+    specs = [_specification(entry, i) for i, entry in enumerate(content, 1)]
+    return SpecSet(specs if phrases is None else _with_phrases(specs, phrases), objects)
+
+
+def _with_phrases(specs: list[Specification], phrases: object) -> list[Specification]:
+    """Give each specification the file's phrases for those of its atoms that have none."""
+    if not isinstance(phrases, Mapping):
+        raise SpecificationError(
+            f"phrases: {_shown(phrases)} must map atoms to words, such as lid_on: the lid is on"
+        )
+    atoms = dict.fromkeys(atom for spec in specs for atom in spec.atoms)
+    named = {}
+    for written, words in phrases.items():
+        atom = named_atom(written, atoms)
+        if atom is None:
+            raise SpecificationError(
+                f"phrases: {written!r} is an atom of none of the specifications"
+                f"{near(str(written), atoms)}; the atoms are {', '.join(atoms)}"
+            )
+        named[atom] = words
+    worded = []
+    for spec in specs:
+        own: Any = {atom: words for atom, words in named.items() if atom in spec.atoms}
+        worded.append(replace(spec, phrases=own | dict(spec.phrases)))
+    return worded
 
 
 def _specification(entry: object, position: int) -> Specification:

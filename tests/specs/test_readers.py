@@ -50,7 +50,7 @@ def test_yaml_with_objects_is_bound():
         ("", ["a list of specifications is expected, but this is empty"]),
         ("[]", ["a list of specifications is expected"]),
         ("5", ["but this is 5"]),
-        ("rules: []", ["unknown key 'rules'", "specifications, objects, description"]),
+        ("rules: []", ["unknown key 'rules'", "specifications, objects, phrases, description"]),
         ("description: x", ["'specifications' is missing"]),
         ("- 5", ["specification number 1 must be a mapping", "5"]),
         ("- {formula: a}", ["specification number 1", "'id' is missing"]),
