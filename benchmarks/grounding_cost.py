@@ -1,4 +1,4 @@
-"""What share of a robosuite step the safety layer takes: contacts, facts, propositions, monitors.
+"""What share of a control step the safety layer takes, in robosuite and LIBERO.
 
 The same steps are simulated several times from the same saved states, with more and more of the
 safety layer switched on: nothing of it; contacts of all 25 physics substeps; the facts of the frame
@@ -24,7 +24,8 @@ from benchmarks.measure import met, milliseconds, parser, save
 from benchmarks.product_overhead import NO_END, Step
 from safe_rl.errors import MissingDependencyError
 
-TARGET = 0.15
+TARGETS = {"robosuite": 0.15, "libero": 0.10}
+TASKS = ("Lift", "Stack", "Door", "libero_goal/8", "libero_object/0", "libero_10/0")
 VARIANTS = ("simulation", "contacts", "facts", "propositions", "monitors")
 """Each is the one before it, with one layer more."""
 
@@ -76,32 +77,54 @@ def _step_of(product: Any, variant: str) -> Step:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the benchmark, print a table, write the JSON file; without robosuite, say so."""
     arguments = parser("grounding_cost", str(__doc__).partition("\n")[0])
-    arguments.add_argument("--tasks", nargs="+", default=["Lift", "Stack", "Door"])
+    arguments.add_argument(
+        "--tasks",
+        nargs="+",
+        default=TASKS,
+        help="robosuite's names, or SUITE/NUMBER of LIBERO",
+    )
     arguments.add_argument("--backend", default="auto", help="of the grounding")
     given = arguments.parse_args(argv)
     console = Console()
     block, blocks = (2, 3) if given.quick else (5, 60)
-    try:
-        found = {task: _measure(task, given.backend, block, blocks) for task in given.tasks}
-    except MissingDependencyError as error:
-        console.print(f"[yellow]grounding_cost is left out: {error}[/yellow]")
-        save("grounding_cost", {"missing": str(error)}, given.output, console)
-        return 0
-    console.print(_table(found))
-    save("grounding_cost", {"tasks": found}, given.output, console)
+    found: dict[str, dict[str, Any]] = {}
+    missing: dict[str, str] = {}
+    for task in given.tasks:
+        try:
+            found[task] = _measure(task, given.backend, block, blocks)
+        except MissingDependencyError as error:
+            console.print(f"[yellow]{task} is left out: {error}[/yellow]")
+            missing[task] = str(error)
+    if found:
+        console.print(_table(found))
+    save("grounding_cost", {"tasks": found, "missing": missing}, given.output, console)
     return 0
 
 
-def _measure(task: str, backend: str, block: int, blocks: int) -> dict[str, Any]:
+def _made(task: str, backend: str) -> tuple[Any, Any]:
+    """An environment whose episodes do not end, and the policy that does its task."""
+    if "/" in task:
+        from safe_rl.envs.libero import LiberoEnv
+        from safe_rl.envs.libero.scripted import LiberoScript
+
+        suite, number = task.split("/")
+        libero = LiberoEnv(
+            suite, int(number), horizon=NO_END, backend=backend, terminate_on_success=False
+        )
+        return libero, LiberoScript(libero)
     from safe_rl.envs.robosuite import RobosuiteEnv
     from safe_rl.envs.robosuite.scripted import ScriptedPolicy
+
+    return RobosuiteEnv(task, horizon=NO_END, backend=backend), ScriptedPolicy(task)
+
+
+def _measure(task: str, backend: str, block: int, blocks: int) -> dict[str, Any]:
     from safe_rl.specs import load_specs
     from safe_rl.wrappers import ProductMDP
 
-    env = RobosuiteEnv(task, horizon=NO_END, backend=backend)
+    env, policy = _made(task, backend)
     product = ProductMDP(env, load_specs("safemanip"))
     product.reset(seed=0)
-    policy = ScriptedPolicy(task)
     observation = env._observation()
     seconds: dict[str, list[float]] = {name: [] for name in VARIANTS}
     order = list(VARIANTS)
@@ -132,6 +155,7 @@ def _measure(task: str, backend: str, block: int, blocks: int) -> dict[str, Any]
     total = statistics.median(
         (c - a) / c for a, c in zip(seconds["simulation"], whole, strict=True)
     )
+    product.close()
     return {
         "backend": env._grounding.backend,
         "propositions": len(env.proposition_names),
@@ -141,17 +165,17 @@ def _measure(task: str, backend: str, block: int, blocks: int) -> dict[str, Any]
         "seconds_per_step": medians,
         "shares": shares,
         "share": total,
+        "target": TARGETS["libero" if "/" in task else "robosuite"],
         "blocks": seconds,
     }
 
 
 def _table(found: dict[str, dict[str, Any]]) -> Table:
-    table = Table(title="Share of a robosuite step that the safety layer takes, CPU time")
+    table = Table(title="Share of a control step that the safety layer takes, CPU time")
     table.add_column("layer")
     for task, result in found.items():
         table.add_column(
-            f"{task} ({result['propositions']} propositions, {result['instances']} monitors, "
-            f"{result['backend']})",
+            f"{task}: {result['propositions']} propositions, {result['instances']} monitors",
             justify="right",
         )
     labels = {
@@ -167,8 +191,11 @@ def _table(found: dict[str, dict[str, Any]]) -> Table:
     for key, label in labels.items():
         table.add_row(label, *(f"{result['shares'][key]:.1%}" for result in found.values()))
     table.add_row(
-        f"all four (target < {TARGET:.0%})",
-        *(f"{r['share']:.1%} {met(r['share'], TARGET, at_most=True)}" for r in found.values()),
+        "all four",
+        *(
+            f"{r['share']:.1%} (< {r['target']:.0%}: {met(r['share'], r['target'], at_most=True)})"
+            for r in found.values()
+        ),
     )
     return table
 

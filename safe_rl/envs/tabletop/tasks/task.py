@@ -202,10 +202,16 @@ def closeness(dx: Array, dy: Array, dz: Array, scale: float = 4.0) -> Array:
     return 0.5 / (1.0 + scale * distance) + 0.5 * jnp.maximum(0.0, 1.0 - distance / 0.7)
 
 
-def approach(dx: Array, dy: Array, dz: Array) -> Array:
-    """Closeness to a goal from above: the way leads 4 cm over it, as high as a rim, until near."""
+def approach(dx: Array, dy: Array, dz: Array, lift: float = 0.0) -> Array:
+    """Closeness to a goal from above: the way leads 4 cm over it, as high as a rim, until near.
+
+    The share ``lift`` of it is for the height alone, wherever the object is: without it an object
+    that is dragged over the table gets stuck at the rim, and lifting it there gains too little.
+    """
     across = jnp.sqrt(dx * dx + dy * dy + 1e-9)
-    return closeness(dx, dy, dz - jnp.clip(across - 0.03, 0.0, 0.04), scale=6.0)
+    off = dz - jnp.clip(across - 0.03, 0.0, 0.04)
+    height = jnp.clip(1.0 - jnp.abs(off) / 0.08, 0.0, 1.0)
+    return (1.0 - lift) * closeness(dx, dy, off, scale=6.0) + lift * height
 
 
 def reaching(gripper: Gripper, body: Body, grasp_below: float, open_width: float) -> Array:
@@ -229,6 +235,8 @@ def fetching(
     *,
     grasp_below: float = 0.005,
     open_width: float = 0.04,
+    above: float = ABOVE_GOAL,
+    lift: float = 0.0,
 ) -> Array:
     """Potential in [0, 1.1] of grasping an object, bringing it to its goal and letting it go.
 
@@ -242,10 +250,12 @@ def fetching(
         offset: m, from the goal to the object.
         grasp_below: m below its centre where the fingers should take it.
         open_width: m, of the open fingers.
+        above: m, how far above its goal the fingers should open.
+        lift: share of the way's potential that is for its height; see ``approach``.
     """
     dx, dy, dz = offset
-    carried = 0.5 + 0.4 * approach(dx, dy, dz)
-    over = (jnp.abs(dx) < OVER_GOAL) & (jnp.abs(dy) < OVER_GOAL) & (dz > -0.02) & (dz < ABOVE_GOAL)
+    carried = 0.5 + 0.4 * approach(dx, dy, dz, lift)
+    over = (jnp.abs(dx) < OVER_GOAL) & (jnp.abs(dy) < OVER_GOAL) & (dz > -0.02) & (dz < above)
     opened = jnp.clip((gripper.opening - kind.radius) / (open_width - kind.radius), 0.0, 1.0)
     reach = reaching(gripper, body, grasp_below, open_width)
     return jnp.where(over, carried + 0.2 * opened, jnp.where(body.held, carried, reach))
