@@ -18,7 +18,7 @@ from safe_rl.feedback.rounds import (
     NO_ANSWER,
     Judgement,
     OnRound,
-    PlannerPerProblem,
+    PlannerPerRound,
     Problem,
     Round,
     StopReason,
@@ -65,7 +65,7 @@ class Refinement:
 
 
 def refine_problem(
-    planner: Planner | PlannerPerProblem,
+    planner: Planner | PlannerPerRound,
     problem: Problem,
     *,
     max_rounds: int = 3,
@@ -77,7 +77,7 @@ def refine_problem(
     """Refine the plan for one problem.
 
     Args:
-        planner: answers a conversation, or makes such a planner for each problem.
+        planner: answers a conversation, or makes such a planner for each round.
         problem: what is asked, and how answers are judged.
         max_rounds: how many rounds at most.
         token_limit: no round begins once so many tokens were used (prompts and answers).
@@ -99,12 +99,11 @@ def refine_problem(
             f"{problem.name}: the log holds rounds of a problem of this name with another prompt; "
             "name another log"
         )
-    answers = planner.for_problem(problem) if isinstance(planner, PlannerPerProblem) else planner
     while not rounds or rounds[-1].stopped is None:
         messages = next_messages(opening, rounds)
         told, refused = False, False
         try:
-            reply = caller.call(answers, messages)
+            reply = caller.call(_for_round(planner, problem, len(rounds) + 1), messages)
         except PlannerRefusedError as error:
             if not error.this_request_only:
                 raise
@@ -138,7 +137,7 @@ def refine_problem(
 
 
 def refine_problems(
-    planner: Planner | PlannerPerProblem,
+    planner: Planner | PlannerPerRound,
     problems: Iterable[Problem],
     *,
     max_rounds: int = 3,
@@ -199,6 +198,10 @@ def refine_problems(
             pool.shutdown(wait=True, cancel_futures=True)
             caller.pace.go_on()
             raise
+
+
+def _for_round(planner: Planner | PlannerPerRound, problem: Problem, number: int) -> Planner:
+    return planner.for_round(problem, number) if isinstance(planner, PlannerPerRound) else planner
 
 
 def _check_limits(max_rounds: int, token_limit: int | None) -> None:

@@ -86,11 +86,11 @@ class Problem(Protocol):
 
 
 @runtime_checkable
-class PlannerPerProblem(Protocol):
-    """A planner that has to know which problem it is asked about, such as recorded answers."""
+class PlannerPerRound(Protocol):
+    """A planner that has to know which problem and round it is asked about: recorded answers."""
 
-    def for_problem(self, problem: Problem) -> Planner:
-        """Return the planner for one problem."""
+    def for_round(self, problem: Problem, number: int) -> Planner:
+        """Return the planner for one round, the first being 1."""
         ...
 
 

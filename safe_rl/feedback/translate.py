@@ -162,11 +162,13 @@ def check_formula(
     if show_difference:
         accepts = _automaton(formula).accepts(word)
         steps = "\n".join(
-            f"step {i}: {', '.join(sorted(letter)) or 'nothing'} true"
-            for i, letter in enumerate(word)
+            f"step {i}: {', '.join(sorted(letter)) or 'none'}" for i, letter in enumerate(word)
         )
         fits, does_not = ("your formula", "the sentence")[:: 1 if accepts else -1]
-        words += f" This trace satisfies {fits}, but not {does_not}:\n{steps}"
+        words += (
+            f" A trace on which these propositions are true satisfies {fits}, "
+            f"but not {does_not}:\n{steps}"
+        )
     return Verdict(INEQUIVALENT, formula, words, word)
 
 

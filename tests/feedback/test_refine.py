@@ -190,7 +190,7 @@ def test_every_refinement_ends_within_its_rounds(answers: list, max_rounds: int)
     assert list(found.last.messages) == next_messages(Letters().opening(), earlier)
 
 
-# --- many at once -----------------------------------------------------------------------------------
+# --- many at once ---------------------------------------------------------------------------------
 
 
 def test_results_come_in_the_order_of_the_problems() -> None:
@@ -232,7 +232,7 @@ def test_limits_are_checked(settings: dict) -> None:
         _refine("GOOD", **settings)
 
 
-# --- logs -------------------------------------------------------------------------------------------
+# --- logs -----------------------------------------------------------------------------------------
 
 
 def test_a_log_holds_every_round_and_is_not_done_again(tmp_path) -> None:
