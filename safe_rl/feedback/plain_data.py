@@ -121,9 +121,13 @@ def _check_keys(
 def _read(what: str, name: str, value: Any, kind: Callable[[Any], Any]) -> Any:
     try:
         return kind(value)
+    except RecordingError:  # of a counterexample within
+        raise
     except (TypeError, ValueError, KeyError, AttributeError):
+        shown = repr(value)
+        shown = shown if len(shown) <= 80 else shown[:77] + "..."
         raise RecordingError(
-            f"{what} in JSON, {name}: {value!r} is not what to_json() writes there"
+            f"{what} in JSON, {name}: {shown} is not what to_json() writes there"
         ) from None
 
 
