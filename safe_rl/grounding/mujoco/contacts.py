@@ -61,6 +61,18 @@ class _Starts(NamedTuple):
     on_fixture: int
 
 
+class _Pair(NamedTuple):
+    """What it means that two geoms touch; the sign turns MuJoCo's contact normal."""
+
+    contact: Contact | None
+    # Places in ``_Layout`` of the facts that need no normal.
+    facts: tuple[int, ...]
+    # (object, finger, sign): from the finger to the object
+    grips: tuple[tuple[int, int, float], ...]
+    # (place in ``_Layout``, sign): from the support to the object
+    supports: tuple[tuple[int, float], ...]
+
+
 class _Touching(NamedTuple):
     """One set of touching geoms, sorted out once: rows index MuJoCo's contact list."""
 
@@ -115,6 +127,7 @@ class ContactGatherer:
             len(self._components),
             len(entities.finger_joints),
         )
+        self._pairs: dict[tuple[int, int], _Pair | None] = {}
         self._sorted: dict[bytes, _Touching] = {}
         self.begin_frame()
 
@@ -136,7 +149,7 @@ class ContactGatherer:
         if rows is None:
             if len(self._sorted) >= _REMEMBERED_SETS:  # bounds the memory of a very long run
                 self._sorted.clear()
-            rows = self._sorted[key] = self._sort(geoms.tolist())
+            rows = self._sorted[key] = self._sort(list(map(tuple, geoms.tolist())))
         self._seen[key] = rows
         self._facts |= rows.facts
         self._read_normals(rows)
@@ -148,48 +161,62 @@ class ContactGatherer:
         touching = tuple(rows.contacts for rows in self._seen.values())
         return self._layout.split(self._facts), touching
 
-    def _sort(self, pairs: list[list[int]]) -> _Touching:
+    def _sort(self, pairs: list[tuple[int, int]]) -> _Touching:
         contacts: set[Contact] = set()
-        facts = np.zeros(self._layout.size, dtype=bool)
+        places: list[int] = []
         grips: list[tuple[int, int, int, float]] = []
         supports: list[tuple[int, int, float]] = []
+        known = self._pairs
+        for row, pair in enumerate(pairs):
+            found = known[pair] if pair in known else known.setdefault(pair, self._pair(*pair))
+            if found is None:
+                continue
+            places += found.facts
+            grips += [(index, finger, row, sign) for index, finger, sign in found.grips]
+            supports += [(place, row, sign) for place, sign in found.supports]
+            if found.contact is not None:
+                contacts.add(found.contact)
+        facts = np.zeros(self._layout.size, dtype=bool)
+        facts[places] = True
+        return _Touching(frozenset(contacts), facts, tuple(grips), tuple(supports))
+
+    def _pair(self, first: int, second: int) -> _Pair | None:
+        """What a contact of two geoms means, in MuJoCo's order; ``None``: nothing."""
         at = self._layout.starts
         objects, fixtures = len(self._objects), len(self._fixtures)
-        for row, pair in enumerate(pairs):
-            for (one, other), sign in ((pair, 1.0), (pair[::-1], -1.0)):
-                # The contact normal points from the pair's first geom to its second.
-                mine, theirs = self._owners[one], self._owners[other]
-                if mine.part == Part.ROBOT:
-                    if theirs.part == Part.FIXTURE:
-                        part = theirs.component
-                        start, place = (
-                            (at.robot_component, part)
-                            if part >= 0
-                            else (at.robot_fixture, theirs.place)
-                        )
-                        facts[start + place] = True
-                    elif theirs.part == Part.OBJECT:
-                        facts[at.robot_object + theirs.place] = True
-                        if mine.finger >= 0:
-                            fingers = self._layout.fingers
-                            facts[at.finger_contacts + theirs.place * fingers + mine.finger] = True
-                            grips.append((theirs.place, mine.finger, row, sign))
-                if theirs.part != Part.OBJECT or mine.part not in (Part.OBJECT, Part.FIXTURE):
-                    continue
-                if mine.part == Part.OBJECT:
-                    if mine.place != theirs.place:
-                        place = theirs.place * objects + mine.place
-                        facts[at.object_object + place] = True
-                        supports.append((at.on_object + place, row, sign))
-                else:
-                    place = theirs.place * fixtures + mine.place
-                    facts[at.object_fixture + place] = True
-                    facts[at.part_contacts + place] |= mine.moving
-                    supports.append((at.on_fixture + place, row, sign))
-            contact = self._contact(*pair)
-            if contact is not None:
-                contacts.add(contact)
-        return _Touching(frozenset(contacts), facts, tuple(grips), tuple(supports))
+        facts: list[int] = []
+        grips: list[tuple[int, int, float]] = []
+        supports: list[tuple[int, float]] = []
+        for one, other, sign in ((first, second, 1.0), (second, first, -1.0)):
+            # The contact normal points from the pair's first geom to its second.
+            mine, theirs = self._owners[one], self._owners[other]
+            if mine.part == Part.ROBOT and theirs.part == Part.FIXTURE:
+                part = theirs.component
+                facts.append(
+                    at.robot_component + part if part >= 0 else at.robot_fixture + theirs.place
+                )
+            if theirs.part != Part.OBJECT:
+                continue
+            if mine.part == Part.ROBOT:
+                facts.append(at.robot_object + theirs.place)
+                if mine.finger >= 0:
+                    place = theirs.place * self._layout.fingers + mine.finger
+                    facts.append(at.finger_contacts + place)
+                    grips.append((theirs.place, mine.finger, sign))
+            elif mine.part == Part.OBJECT and mine.place != theirs.place:
+                place = theirs.place * objects + mine.place
+                facts.append(at.object_object + place)
+                supports.append((at.on_object + place, sign))
+            elif mine.part == Part.FIXTURE:
+                place = theirs.place * fixtures + mine.place
+                facts.append(at.object_fixture + place)
+                if mine.moving:
+                    facts.append(at.part_contacts + place)
+                supports.append((at.on_fixture + place, sign))
+        contact = self._contact(first, second)
+        if not facts and contact is None:
+            return None
+        return _Pair(contact, tuple(facts), tuple(grips), tuple(supports))
 
     def _contact(self, one: int, other: int) -> Contact | None:
         """The considered contact of two geoms: the robot's, or else an object's."""

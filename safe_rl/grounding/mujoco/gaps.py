@@ -51,22 +51,33 @@ class GripperGaps:
         self._geoms = np.asarray([g for _, g in pairs], dtype=np.intp)
         self._gripper = np.asarray(entities.gripper_geoms, dtype=np.intp)
         bounds = model.geom_rbound
-        self._bounds = bounds[self._geoms][:, None] + bounds[self._gripper][None] + self._limit
+        self._spheres = bounds[self._geoms][:, None] + bounds[self._gripper][None]
 
     def measure(self) -> tuple[Floats, Floats]:
         """``[O]`` and ``[A]``, m; ``FAR`` beyond the reach of every predicate."""
-        gaps = np.full(self._objects + self._components, FAR, dtype=np.float32)
+        gaps = [FAR] * (self._objects + self._components)
         places = self._data.geom_xpos
         apart = places[self._geoms][:, None] - places[self._gripper][None]
-        near = (apart * apart).sum(axis=-1) <= self._bounds * self._bounds
-        for row, column in zip(*near.nonzero(), strict=True):
-            target = self._targets[row]
-            if gaps[target] <= 0.0:
-                continue
-            gap = self._gap(int(self._geoms[row]), int(self._gripper[column]))
-            if gap < self._limit:
-                gaps[target] = min(gaps[target], max(gap, 0.0))
-        return gaps[: self._objects], gaps[self._objects :]
+        # Bounding spheres are never further apart than what they bound: nearest first, most of the
+        # other pairs of a target cannot be nearer than what was found, and are left out.
+        least = np.sqrt((apart * apart).sum(axis=-1)) - self._spheres
+        rows, columns = (least < self._limit).nonzero()
+        least = least[rows, columns]
+        order = np.argsort(least)
+        rows, columns = rows[order], columns[order]
+        for target, bound, mine, other in zip(
+            self._targets[rows].tolist(),
+            least[order].tolist(),
+            self._geoms[rows].tolist(),
+            self._gripper[columns].tolist(),
+            strict=True,
+        ):
+            if max(bound, 0.0) < gaps[target]:
+                gap = self._gap(mine, other)
+                if gap < min(gaps[target], self._limit):
+                    gaps[target] = max(gap, 0.0)
+        found = np.asarray(gaps, dtype=np.float32)
+        return found[: self._objects], found[self._objects :]
 
     def _gap(self, mine: int, other: int) -> float:
         gap = self._distance(mine, other, self._limit)

@@ -61,9 +61,7 @@ class Cook(Task):
         hand = world.gripper
         raw, ready = world.bodies[0], world.bodies[1]
         offset = self.focus(world, stage).offset
-        cooking = fetching(
-            hand, raw, self.layout.kinds[0], offset, grasp_below=0.003, above=0.02, lift=0.3
-        )
+        cooking = fetching(hand, raw, self.layout.kinds[0], offset, grasp_below=0.003, above=0.02)
         half = 0.5 * self.layout.kinds[1].height
         placed = 1.2 + 0.3 * cleared(hand, ready, half)
         fetched = fetching(hand, ready, self.layout.kinds[1], offset, lift=0.3)
