@@ -2,15 +2,15 @@
 
 A letter is the list of its true propositions, a word a list of letters, changes a mapping from
 proposition to Boolean, a phrase the pair of its texts for true and for false. Keys are the names of
-the attributes of :class:`~safe_rl.feedback.Counterexample` and :class:`~safe_rl.feedback.Feedback`;
-beside them, ``hint``, ``violated`` and ``vacuous`` say what follows from the others, and are not
-read back.
+the attributes of :class:`~safe_rl.feedback.Counterexample`, :class:`~safe_rl.feedback.Feedback` and
+:class:`~safe_rl.feedback.ViolatingRollout`; beside them, ``hint``, ``violated`` and ``vacuous`` say
+what follows from the others, and are not read back.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from safe_rl.errors import RecordingError, near
 from safe_rl.feedback.counterexample import (
@@ -23,6 +23,9 @@ from safe_rl.feedback.counterexample import (
 )
 from safe_rl.monitors import Verdict
 from safe_rl.specs import Binding, Phrase, Phrases
+
+if TYPE_CHECKING:
+    from safe_rl.feedback.search import ViolatingRollout
 
 _VERDICTS: Final = {verdict.name.lower(): verdict for verdict in Verdict}
 _HINT: Final = "hint"
@@ -91,6 +94,29 @@ def feedback_from_json(data: Mapping[str, Any]) -> Feedback:
     return Feedback(
         **{name: _read(what, name, data[name], kind) for name, kind in _FEEDBACK.items()}
     )
+
+
+def rollout_to_json(rollout: ViolatingRollout) -> dict[str, Any]:
+    """Return plain data; see ``ViolatingRollout.to_json``."""
+    return {
+        "seed": rollout.seed,
+        "actions": rollout.actions,
+        "letters": [sorted(letter) for letter in rollout.letters],
+        "terminated": rollout.terminated,
+        "violations": [counterexample_to_json(found) for found in rollout.violations],
+        "episodes": rollout.episodes,
+    }
+
+
+def rollout_from_json(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the attributes that :func:`rollout_to_json` wrote.
+
+    Raises:
+        RecordingError: a key is missing or unknown, or its value is not of its kind.
+    """
+    what = "a rollout"
+    _check_keys(data, _ROLLOUT, (), what)
+    return {name: _read(what, name, data[name], kind) for name, kind in _ROLLOUT.items()}
 
 
 class _LetterWriter:
@@ -225,4 +251,12 @@ _FEEDBACK: Final[Mapping[str, Callable[[Any], Any]]] = {
     "truncated": _flag,
     "verdicts": _mapping(_VERDICTS.__getitem__),
     "counterexamples": _list(counterexample_from_json),
+}
+_ROLLOUT: Final[Mapping[str, Callable[[Any], Any]]] = {
+    "seed": _count,
+    "actions": lambda value: value,
+    "letters": _word,
+    "terminated": _flag,
+    "violations": _list(counterexample_from_json),
+    "episodes": _count,
 }
