@@ -6,7 +6,6 @@ Checking", section 6.4), so two searches suffice; both are linear in states and 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -227,49 +226,3 @@ def read(formula: CTL | str, structure: Kripke) -> CTL:
         if name not in structure.propositions:
             raise unknown_proposition(name, structure.propositions)
     return formula
-
-
-@dataclass(frozen=True, eq=False)
-class CheckResult:
-    """What :func:`check` found.
-
-    Attributes:
-        formula: The formula.
-        holds: Whether it holds in every initial state.
-        satisfying: Where it holds, ``bool[states]``.
-        failing: The initial states in which it does not hold.
-        checker: What found it, for evidence and further formulas.
-    """
-
-    formula: CTL
-    holds: bool
-    satisfying: Bools
-    failing: tuple[int, ...]
-    checker: Checker = field(repr=False)
-
-
-def check(structure: Kripke, formula: CTL | str, *, leaves: Leaves = "weak") -> CheckResult:
-    """Check a CTL formula in the initial states of a structure.
-
-    Args:
-        structure: A Kripke structure or a computation tree.
-        formula: A formula or its text.
-        leaves: How a path is read that comes to a state without successors: ``"weak"``, it ends
-            there (``AX p`` holds and ``EX p`` fails), or ``"stuttering"``, the state repeats.
-
-    Raises:
-        FormulaSyntaxError: the text is no CTL formula; the message shows it with a caret.
-        UnknownPropositionError: it names a proposition that the structure does not have.
-        ConfigurationError: it holds ``P`` and the structure has no probabilities, or ``leaves``
-            is unknown.
-
-    >>> from safe_rl.model_checking import merge_rollouts
-    >>> tree = merge_rollouts([[{"hot"}, {"off"}], [{"hot"}, set()]])
-    >>> check(tree, "AG(hot -> AF off)").holds, check(tree, "EF off").holds
-    (False, True)
-    """
-    checker = Checker(structure, leaves)
-    satisfying = checker.satisfying(formula)
-    parsed = read(formula, structure)
-    failing = tuple(s for s in structure.initial.tolist() if not satisfying[s])
-    return CheckResult(parsed, not failing, satisfying, failing, checker)
