@@ -157,6 +157,29 @@ def test_check_never_calls_an_untested_trace_safe(files):
     assert "nothing was triggered" in result.stdout
 
 
+def test_check_explains(files):
+    from safe_rl.feedback import Counterexample
+
+    trace = steps({"ask"}, {"answer"}, {"hit"}, {"ask"})
+    plain = run("check", *files(trace), "--truncated")
+    result = run("check", *files(trace), "--truncated", "--explain")
+    assert result.exit_code == 1 and result.stdout.startswith(plain.stdout)
+    told = result.stdout.removeprefix(plain.stdout)
+    assert told.startswith("\nnever_hit: violated at step 2 (line 3)\n")
+    assert "\nanswered: still owed at the end\n" in told
+    assert "hint     Before the end, make sure that answer is true." in told
+
+    document = json.loads(run("check", *files(trace), "--explain", "--json").stdout)
+    found = [Counterexample.from_json(one) for one in document["counterexamples"]]
+    assert [(one.instance, one.by_end) for one in found] == [
+        ("never_hit", False),
+        ("answered", True),
+    ]
+    assert "counterexamples" not in json.loads(run("check", *files(trace), "--json").stdout)
+    safe = files(steps({"ask", "answer"}))
+    assert run("check", *safe, "--explain").stdout == run("check", *safe).stdout
+
+
 def test_check_takes_a_shipped_set_by_name(files):
     names = (
         "touching_raw touching_ready washed holding_glass glass_steady serving plate_laid "

@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from rich.console import Console
@@ -14,8 +15,12 @@ from rich.text import Text
 
 from safe_rl.cli.objects import bind
 from safe_rl.cli.traces import letters, read_trace
+from safe_rl.logic import Letter
 from safe_rl.monitors import Monitor
-from safe_rl.specs import load_specs
+from safe_rl.specs import SpecSet, load_specs
+
+if TYPE_CHECKING:
+    from safe_rl.feedback import Counterexample
 
 
 @dataclass(frozen=True)
@@ -53,10 +58,20 @@ def check(
     *,
     truncated: bool,
     as_json: bool,
+    explained: bool,
     objects: Sequence[str],
     infer_objects: bool,
 ) -> bool:
     """Check a trace, print what was found, and return whether anything was violated.
+
+    Args:
+        source: a file of specifications, or the name of a shipped set.
+        trace: see :func:`read_trace`.
+        truncated: the trace was cut off.
+        as_json: print JSON instead of a table.
+        explained: print the counterexamples too.
+        objects: ``PROPERTY=NAME,NAME``, for ``forall``.
+        infer_objects: take the objects from the names in the trace.
 
     Raises:
         SafeRLError: the specifications or the trace are not usable; one clear message.
@@ -98,11 +113,28 @@ def check(
             )
         )
     violated = any(row.violations for row in rows)
+    found = _counterexamples(specs, values, truncated) if explained else ()
     if as_json:
-        print(json.dumps(_document(rows, len(values), truncated), indent=2, ensure_ascii=False))
+        document = _document(rows, len(values), truncated)
+        if explained:
+            document["counterexamples"] = [one.to_json() for one in found]
+        print(json.dumps(document, indent=2, ensure_ascii=False))
     else:
         _print(rows, trace, len(values), truncated)
+        labels = [f"line {step.line}" for step in steps]
+        for one in found:
+            print("\n" + one.text(labels))
     return violated
+
+
+def _counterexamples(
+    specs: SpecSet, values: Sequence[Letter], truncated: bool
+) -> tuple[Counterexample, ...]:
+    """The violations, and what is pending."""
+    from safe_rl.feedback import explain  # which loads more than a plain check needs
+
+    feedback = explain(specs, values, truncated=truncated)
+    return (*feedback.violations, *feedback.pending)
 
 
 def _vacuous(rows: Sequence[CheckRow]) -> bool:

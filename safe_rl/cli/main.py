@@ -118,6 +118,12 @@ def check_command(
         ),
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+    explained: Annotated[
+        bool,
+        typer.Option(
+            "--explain", help="Say of each violation what decided it, and how to avoid it."
+        ),
+    ] = False,
     objects: Annotated[
         list[str] | None,
         typer.Option(
@@ -142,6 +148,7 @@ def check_command(
             trace,
             truncated=truncated,
             as_json=as_json,
+            explained=explained,
             objects=objects or [],
             infer_objects=infer_objects,
         )
