@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 GRAMMAR: Final = """\
@@ -15,6 +15,27 @@ Formulas are in LTLf, linear temporal logic on finite traces:
 - F[a,b] p, G[a,b] p: the same within the steps from a to b from now
 - Y p: p at the step before; O p: p at some step so far; H p: p at every step so far"""
 """The operators that planners are told of; ``docs/semantics.md`` has them all."""
+
+
+CORRECT_THE_PLAN: Final = "Answer with the whole corrected plan only."
+
+CHANCE: Final = """\
+Actions can turn out otherwise than intended: a wet thing may slip from the hand, a pour may spill.
+The plan must be safe however they turn out."""
+
+
+def formulas_prompt(formulas: Iterable[str], ctl: Iterable[str] = ()) -> str:
+    """Return the rules of safety as formulas, with the grammar; empty if there are none."""
+    rules, over_all = "\n".join(f"- {f}" for f in formulas), "\n".join(f"- {f}" for f in ctl)
+    parts = []
+    if rules:
+        parts.append(f"{GRAMMAR}\n\nEvery run must satisfy these rules of safety:\n{rules}")
+    if over_all:
+        parts.append(
+            "All ways in which the plan may go, taken together, must satisfy these formulas in "
+            f"CTL (A: on all ways from here; E: on some):\n{over_all}"
+        )
+    return "\n\n".join(parts)
 
 
 def translation_prompt(sentence: str, meanings: Mapping[str, str]) -> str:

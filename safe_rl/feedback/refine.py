@@ -1,215 +1,195 @@
-"""The loop: ask a planner, check its plan, say what is wrong, ask again; for one problem or many.
+"""Refinement of a planner's plans for tasks: ``refine(planner, task, specs, max_rounds=3)``.
 
-A round is one attempt to get a plan, whether it brings an answer or not, so that the number of
-rounds bounds the loop also where every call fails or is blocked.
+A task is put into words, with its rules of safety in words, as formulas, or both; each plan is
+carried out and watched; what the monitors say goes back to the planner.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Sequence
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
-from dataclasses import dataclass, replace
+import dataclasses
+from collections.abc import Sequence
+from typing import Literal, get_args
 
-from safe_rl.errors import ConfigurationError
-from safe_rl.feedback.calls import Caller, Pace, Reply, StoppedError
-from safe_rl.feedback.planners import Planner, PlannerRefusedError
-from safe_rl.feedback.rounds import (
-    NO_ANSWER,
-    Judgement,
-    OnRound,
-    PlannerPerRound,
-    Problem,
-    Round,
-    StopReason,
-    next_messages,
-    stop_reason,
-)
+from safe_rl.envs.household.classes import ontology
+from safe_rl.envs.household.describe import describe
+from safe_rl.envs.household.task import Task
+from safe_rl.errors import ConfigurationError, UnknownPropositionError, near
+from safe_rl.feedback.calls import Caller
+from safe_rl.feedback.chance import is_proposition, judge_by_chance, read_formula
+from safe_rl.feedback.loop import Refinement, refine_problem, refine_problems
+from safe_rl.feedback.planners import Message, Planner
+from safe_rl.feedback.plans import check_plan
+from safe_rl.feedback.prompts import CHANCE, CORRECT_THE_PLAN, formulas_prompt
+from safe_rl.feedback.rounds import Judgement, PlannerPerRound
 from safe_rl.feedback.run_log import RunLog
+from safe_rl.specs import Specs, load_specs
+
+Told = Literal["words", "formulas", "both", "nothing"]
+"""How the rules of safety are told before the first round."""
 
 
-@dataclass(frozen=True)
-class Refinement:
-    """What became of one problem.
+@dataclasses.dataclass(frozen=True)
+class TaskProblem:
+    """A task as the loop takes it.
 
     Attributes:
-        problem, split: which one.
-        rounds: all rounds, in order.
+        task: what is to be done.
+        told: how the rules of safety are told; counterexamples tell them in any case.
+        runs: how many runs are sampled where actions may turn out otherwise; 0: a plan is
+            judged as if all goes as intended.
+        ctl: formulas about all runs taken together, see :mod:`safe_rl.feedback.chance`.
+
+    Raises:
+        ConfigurationError: an argument is out of range, or there are formulas and no runs.
+        FormulaSyntaxError: a formula cannot be parsed.
+        UnknownPropositionError: a formula names a proposition that the task does not have.
     """
 
-    problem: str
-    split: str
-    rounds: tuple[Round, ...]
+    task: Task
+    told: Told = "words"
+    runs: int = 0
+    ctl: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.told not in get_args(Told):
+            known = get_args(Told)
+            raise ConfigurationError(
+                f"told {self.told!r} is not known{near(str(self.told), known)}; "
+                f"use one of {', '.join(known)}"
+            )
+        if self.runs < 0:
+            raise ConfigurationError(f"runs {self.runs!r} must be at least 0")
+        if self.ctl and not self.runs:
+            raise ConfigurationError(
+                f"the formula {self.ctl[0]} is about sampled runs, and runs is 0; "
+                "say how many are sampled"
+            )
+        for text in self.ctl:
+            read_formula(self.task, text)
 
     @property
-    def stopped(self) -> StopReason:
-        """Why no further round was tried."""
-        reason = self.rounds[-1].stopped
-        assert reason is not None
-        return reason
+    def name(self) -> str:
+        """The task's name."""
+        return self.task.name
 
     @property
-    def last(self) -> Round:
-        """The last round."""
-        return self.rounds[-1]
+    def split(self) -> str:
+        """The split that the task is of."""
+        return self.task.name.split("/")[1]
 
-    @property
-    def judgement(self) -> Judgement:
-        """What the check says of the last round."""
-        return self.last.judgement
+    def opening(self) -> Sequence[Message]:
+        """The task in words; formulas come first, so that the goal and how to answer come last."""
+        as_formulas = self.told in ("formulas", "both")
+        formulas = [str(i.formula) for i in self.task.specs.instances] if as_formulas else []
+        parts = [
+            formulas_prompt(formulas, self.ctl),
+            CHANCE if self.runs else "",
+            describe(self.task, rules=self.told in ("words", "both")),
+        ]
+        return [{"role": "user", "content": "\n\n".join(part for part in parts if part)}]
 
-    @property
-    def tokens(self) -> int:
-        """Those of all rounds."""
-        return sum(one.tokens for one in self.rounds)
+    def judge(self, answer: str) -> Judgement:
+        """Check an answer."""
+        result = check_plan(answer, self.task)
+        if self.runs:
+            judgement = judge_by_chance(self.task, result, self.runs, self.ctl)
+        else:
+            judgement = result.judgement()
+        if not judgement.words:
+            return judgement
+        return dataclasses.replace(judgement, words=f"{judgement.words}\n\n{CORRECT_THE_PLAN}")
 
 
-def refine_problem(
-    planner: Planner | PlannerPerRound,
-    problem: Problem,
-    *,
-    max_rounds: int = 3,
-    token_limit: int | None = None,
-    caller: Caller | None = None,
-    done: Sequence[Round] = (),
-    on_round: OnRound = lambda _: None,
-) -> Refinement:
-    """Refine the plan for one problem.
+def with_specs(task: Task, specs: Specs) -> Task:
+    """Return the task with other rules of safety.
 
     Args:
-        planner: answers a conversation, or makes such a planner for each round.
-        problem: what is asked, and how answers are judged.
-        max_rounds: how many rounds at most.
-        token_limit: no round begins once so many tokens were used (prompts and answers).
-        caller: paces the calls and tries again; default: ``Caller(Pace())``.
-        done: rounds of an earlier run, which are not repeated.
-        on_round: called with each new round.
+        task: the task.
+        specs: what :func:`safe_rl.specs.load_specs` takes; properties are bound to the task's
+            objects by the ontology.
 
     Raises:
-        PlannerRefusedError: the endpoint refuses the key, the model or the address. What it
-            refuses about one request alone ends this refinement with ``"request refused"``.
-        ConfigurationError: an argument is out of range, or ``done`` is of another problem.
+        ConfigurationError: none of the rules is about anything in the task.
+        UnknownPropositionError: a rule names a proposition that the task does not have.
+        SpecificationError, OntologyError: the specifications cannot be used.
     """
-    _check_limits(max_rounds, token_limit)
-    caller = caller or Caller(Pace())
-    opening = list(problem.opening())
-    rounds = list(done)
-    if rounds and [dict(m) for m in rounds[0].messages] != [dict(m) for m in opening]:
+    loaded = load_specs(specs)
+    if loaded.objects is None:
+        loaded = ontology().bind(list(loaded), task.entities)
+    about = {instance.specification.id for instance in loaded.instances}
+    if not about:
         raise ConfigurationError(
-            f"{problem.name}: the log holds rounds of a problem of this name with another prompt; "
-            "name another log"
+            f"{task.name}: none of the specifications is about an object of this task; "
+            "a task without rules cannot be judged"
         )
-    while not rounds or rounds[-1].stopped is None:
-        messages = next_messages(opening, rounds)
-        told, refused = False, False
-        try:
-            reply = caller.call(_for_round(planner, problem, len(rounds) + 1), messages)
-        except PlannerRefusedError as error:
-            if not error.this_request_only:
-                raise
-            reply, refused = Reply("", str(error), False, 0, 0, True, 1, 0.0), True
-        if reply.fault:
-            told = reply.answered
-            judgement = Judgement(NO_ANSWER, words=_fault_words(reply.fault) if told else "")
-        else:
-            judgement = problem.judge(reply.text)
-        one = Round(
-            problem=problem.name,
-            split=problem.split,
-            number=len(rounds) + 1,
-            messages=tuple(messages),
-            answer=reply.text,
-            fault=reply.fault,
-            told=told,
-            judgement=judgement,
-            prompt_tokens=reply.prompt_tokens,
-            completion_tokens=reply.completion_tokens,
-            estimated=reply.estimated,
-            attempts=reply.attempts,
-            seconds=reply.seconds,
-            stopped=None,
-        )
-        reason = stop_reason([*rounds, one], max_rounds=max_rounds, token_limit=token_limit)
-        one = replace(one, stopped="request refused" if refused else reason)
-        rounds.append(one)
-        on_round(one)
-    return Refinement(problem.name, problem.split, tuple(rounds))
+    for name in loaded.propositions:
+        if not is_proposition(task, name):
+            raise UnknownPropositionError(
+                f"{task.name}: a specification names {name!r}, which is no proposition of the "
+                f"task{near(name, task.specs.propositions)}; it would never be true"
+            )
+    found = dataclasses.replace(task, specs=loaded.select([s.id for s in loaded if s.id in about]))
+    vars(found)["simulator"] = task.simulator  # what it has compiled stays of use
+    return found
 
 
-def refine_problems(
+def refine(
     planner: Planner | PlannerPerRound,
-    problems: Iterable[Problem],
-    *,
+    task: Task,
+    specs: Specs | None = None,
     max_rounds: int = 3,
+    *,
     token_limit: int | None = None,
+    told: Told = "words",
+    runs: int = 0,
+    ctl: Sequence[str] = (),
     caller: Caller | None = None,
     log: RunLog | None = None,
-    on_round: OnRound = lambda _: None,
-) -> list[Refinement]:
-    """Refine the plans for many problems at once.
+) -> Refinement:
+    """Refine a planner's plan for one task.
 
-    Twice as many problems are under way as there may be requests in flight, so that checks and
-    waits before a retry cost no requests. With a ``log``, each round is written when it ends, and
-    what the log holds already is not done again.
+    Each round asks the planner, carries out its plan, watches it, and tells what is wrong. It
+    ends with success (a safe plan that reaches the goal), on a plan that was seen before, or on
+    the limit of rounds or tokens; ``stopped`` of the result says which.
 
-    Returns:
-        One refinement for each problem, in the order of the problems.
+    Args:
+        planner: ``planner(messages) -> text``, such as an
+            :class:`~safe_rl.feedback.endpoints.Endpoint`.
+        task: what is to be done.
+        specs: rules of safety instead of the task's own.
+        max_rounds: how many rounds at most.
+        token_limit: no round begins once so many tokens were used.
+        told: how the rules are told before the first round.
+        runs: how many runs of each plan are sampled; see :class:`TaskProblem`.
+        ctl: formulas about all of them.
+        caller: paces the calls and tries again.
+        log: where rounds are written, and taken from.
 
     Raises:
-        PlannerRefusedError: see :func:`refine_problem`; the others are stopped.
-        ConfigurationError: two problems of one name, or an argument is out of range.
+        PlannerRefusedError: the endpoint refuses the key, the model or the address.
+        ConfigurationError: an argument is out of range.
+
+    >>> from safe_rl.envs.household import make_task
+    >>> task = make_task("train", 12)
+    >>> steps = "pick(jar), place(jar, counter)"
+    >>> answers = iter([steps, f"close(jar), {steps}"])
+    >>> found = refine(lambda messages: next(answers), task)
+    >>> [one.judgement.outcome for one in found.rounds], found.stopped
+    (['unsafe', 'safe and complete'], 'success')
     """
-    _check_limits(max_rounds, token_limit)
-    everything = list(problems)
-    twice = [n for n, times in Counter(p.name for p in everything).items() if times > 1]
-    if twice:
-        raise ConfigurationError(f"two problems are called {twice[0]!r}; names must differ")
-    caller = caller or Caller(Pace())
-
-    def end(one: Round) -> None:
-        if log is not None:
-            log.append(one)
-        on_round(one)
-
-    def work(problem: Problem) -> Refinement:
-        return refine_problem(
+    problem = TaskProblem(
+        task if specs is None else with_specs(task, specs), told, runs, tuple(ctl)
+    )
+    if log is not None:
+        (found,) = refine_problems(
             planner,
-            problem,
+            [problem],
             max_rounds=max_rounds,
             token_limit=token_limit,
             caller=caller,
-            done=() if log is None else log.rounds.get(problem.name, ()),
-            on_round=end,
+            log=log,
         )
-
-    with ThreadPoolExecutor(max_workers=2 * caller.pace.in_flight) as pool:
-        futures = [pool.submit(work, problem) for problem in everything]
-        try:
-            wait(futures, return_when=FIRST_EXCEPTION)
-            failed = [f.exception() for f in futures if f.done() and not f.cancelled()]
-            first = next(
-                (e for e in failed if e is not None and not isinstance(e, StoppedError)), None
-            )
-            if first is not None:
-                raise first
-            return [future.result() for future in futures]
-        except BaseException:
-            caller.pace.stop()
-            pool.shutdown(wait=True, cancel_futures=True)
-            caller.pace.go_on()
-            raise
-
-
-def _for_round(planner: Planner | PlannerPerRound, problem: Problem, number: int) -> Planner:
-    return planner.for_round(problem, number) if isinstance(planner, PlannerPerRound) else planner
-
-
-def _check_limits(max_rounds: int, token_limit: int | None) -> None:
-    if max_rounds < 1:
-        raise ConfigurationError(f"max_rounds {max_rounds!r} must be at least 1")
-    if token_limit is not None and token_limit < 1:
-        raise ConfigurationError(f"token_limit {token_limit!r} must be at least 1, or None")
-
-
-def _fault_words(fault: str) -> str:
-    return f"Your last answer could not be used: it was {fault}. Answer with the plan only."
+        return found
+    return refine_problem(
+        planner, problem, max_rounds=max_rounds, token_limit=token_limit, caller=caller
+    )

@@ -31,6 +31,8 @@ class Judgement:
         step: the index of the action that failed or violated, or ``None``.
         violations: the violations as plain data.
         verdicts: specification instance to verdict.
+        sampled: of sampled runs, where there are any: how many ``runs``, how many are ``safe`` and
+            a ``success``, and the verdict on each of the ``formulas`` about all of them.
 
     Raises:
         ConfigurationError: a plan that was not carried out is called safe or successful.
@@ -46,6 +48,7 @@ class Judgement:
     step: int | None = None
     violations: tuple[Mapping[str, Any], ...] = ()
     verdicts: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    sampled: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for name, claim in (("safe", self.safe), ("successful", self.success)):
@@ -142,6 +145,7 @@ class Round:
             "plan": list(self.judgement.plan),
             "violations": [dict(violation) for violation in self.judgement.violations],
             "verdicts": dict(self.judgement.verdicts),
+            "sampled": dict(self.judgement.sampled),
         }
         return data
 
@@ -172,6 +176,7 @@ _TYPES: Final[Mapping[str, type | tuple[type, ...]]] = {
     "attempts": int, "seconds": (int, float), "stopped": (str, type(None)), "outcome": str,
     "words": str, "plan": list, "valid": bool, "success": bool, "safe": bool, "vacuous": bool,
     "step": (int, type(None)), "violations": list, "verdicts": dict,
+    "sampled": dict,
 }  # fmt: skip
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from safe_rl.feedback.refine import Refinement
+from safe_rl.feedback.loop import Refinement
 from safe_rl.feedback.rounds import Round
 
 
@@ -64,7 +64,7 @@ def score(
     Where there are several splits, those of all problems together come last, as split ``""``.
 
     Args:
-        refinements: what :func:`safe_rl.feedback.refine.refine_problems` gave, or the rounds of
+        refinements: what :func:`safe_rl.feedback.loop.refine_problems` gave, or the rounds of
             each problem.
         max_rounds: up to which round; default: the longest refinement.
     """

@@ -22,7 +22,7 @@ from safe_rl.errors import (
 from safe_rl.feedback.calls import Caller
 from safe_rl.feedback.planners import Message, Planner
 from safe_rl.feedback.prompts import translation_prompt
-from safe_rl.feedback.refine import refine_problem
+from safe_rl.feedback.loop import refine_problem
 from safe_rl.feedback.rounds import Judgement, Round
 from safe_rl.logic import FALSE, TRUE, Formula, Op, parse
 
@@ -174,7 +174,7 @@ def check_formula(
 
 @dataclass(frozen=True)
 class TranslationProblem:
-    """A sentence to translate, as a problem for :func:`safe_rl.feedback.refine.refine_problems`.
+    """A sentence to translate, as a problem for :func:`safe_rl.feedback.loop.refine_problems`.
 
     Attributes:
         sentence: the rule in words.

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from safe_rl.errors import ConfigurationError, RecordingError
 from safe_rl.feedback.calls import Caller, Pace
 from safe_rl.feedback.planners import Answer, PlannerRefusedError, PlannerUnavailableError
-from safe_rl.feedback.refine import refine_problem, refine_problems
+from safe_rl.feedback.loop import refine_problem, refine_problems
 from safe_rl.feedback.rounds import Judgement, next_messages, round_from_json
 from safe_rl.feedback.run_log import RunLog, read_log
 from tests.feedback.letters import Letters
@@ -337,7 +337,7 @@ def test_a_killed_run_resumes(tmp_path) -> None:
             """
             import sys, time
             from safe_rl.feedback.calls import Caller, Pace
-            from safe_rl.feedback.refine import refine_problems
+            from safe_rl.feedback.loop import refine_problems
             from safe_rl.feedback.run_log import RunLog
             from tests.feedback.letters import Letters
 
