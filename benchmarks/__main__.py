@@ -4,7 +4,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from benchmarks import compile, grounding_cost, monitor_step, product_overhead
+from benchmarks import compile, counterexample, grounding_cost, monitor_step, product_overhead
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -16,6 +16,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     shared = ["--quick"] if given.quick else []
     compile.main(shared)
     monitor_step.main([*shared, "--peer-python", given.peer_python])
+    counterexample.main(shared)
     product_overhead.main(shared)
     grounding_cost.main(shared)
     return 0

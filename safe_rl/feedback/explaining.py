@@ -87,12 +87,26 @@ def explainer(specs: Specs, objects: Objects | None = None) -> Explainer:
         SpecificationError: a ``forall`` variable is not bound.
         CompilationLimitError: an automaton passes its limit.
     """
-    return _explainer(bind_specs(specs, objects))
+    if objects is None and isinstance(specs, SpecSet):
+        known = _KNOWN.get(id(specs))  # to hash many specifications takes longer than a short trace
+        if known is not None and known[0] is specs:
+            return known[1]
+        if len(_KNOWN) >= _MOST_KNOWN:
+            _KNOWN.clear()
+        found = _equal_explainer(specs)
+        _KNOWN[id(specs)] = specs, found
+        return found
+    return _equal_explainer(bind_specs(specs, objects))
 
 
 @lru_cache(maxsize=64)
-def _explainer(specs: SpecSet) -> Explainer:
+def _equal_explainer(specs: SpecSet) -> Explainer:
     return Explainer(specs)
+
+
+_MOST_KNOWN: Final = 64
+_KNOWN: Final[dict[int, tuple[SpecSet, Explainer]]] = {}
+"""By identity, of sets that are kept here and so cannot be mistaken for a later one."""
 
 
 class Explainer:

@@ -6,7 +6,7 @@ import math
 import pytest
 
 from benchmarks import compile as compile_benchmark
-from benchmarks import grounding_cost, monitor_step, product_overhead
+from benchmarks import counterexample, grounding_cost, monitor_step, product_overhead
 from safe_rl.automata import compile_ltlf
 from safe_rl.automata import oracles as oracle_module
 
@@ -96,3 +96,9 @@ def test_grounding_cost(tmp_path):
     assert {len(times) for times in found["blocks"].values()} == {3}
     pairs = zip(found["blocks"]["simulation"], found["blocks"]["monitors"], strict=True)
     assert math.isclose(found["share"], sorted((more - less) / more for less, more in pairs)[1])
+
+
+def test_counterexample(tmp_path):
+    found = run(counterexample, tmp_path)["workloads"]
+    assert len(found) == 3
+    assert all(row["violations"] > 0 and row["explain"] > 0 for row in found.values())

@@ -55,3 +55,24 @@ def test_words():
     )
     assert "earlier step" in decision_words(names, letter, Decision((), False), by_end=False)
     assert "end of the episode" in decision_words(names, letter, Decision((), False), by_end=True)
+
+
+def test_more_than_three_together():
+    wanted = " & ".join("abcde")
+    decided, together = decide(f"G(go -> X({wanted}))", {"go"}, set())
+    assert (decided, together) == (set("abcde"), True)
+
+
+def test_to_stay_in_violation_averts_nothing():
+    machine = build_machine(Specification("r", "G !a", trigger="a", recovery="F c"))
+    assert machine.atoms == ("a", "c")
+    state, code = machine.transition(machine.initial, (True, False))
+    assert code & VIOLATED
+    _, code = machine.transition(state, (True, True))
+    assert code & VIOLATED, "it recovers into the next violation"
+    # without c it would not have been a new violation, but still in the old one
+    assert deciding_atoms(machine, state, (True, True)) == Decision((0,), together=False)
+
+
+def test_a_step_that_no_letter_survives():
+    assert decide("a & WX false", {"a"}, {"a"}) == (set(), False)
