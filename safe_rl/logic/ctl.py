@@ -14,7 +14,7 @@ from typing import Final, NamedTuple, Self
 from weakref import WeakValueDictionary
 
 from safe_rl.errors import FormulaSyntaxError
-from safe_rl.logic.formula import BOUNDED_OPS, FUTURE_OPS, PAST_OPS, Bounds, Formula, Op
+from safe_rl.logic.formula import FUTURE_OPS, PAST_OPS, TRUE, Bounds, Formula, Op
 
 
 class Quantifier(StrEnum):
@@ -37,10 +37,6 @@ BOOLEAN_OPS: Final = frozenset({Op.NOT, Op.AND, Op.OR, Op.XOR, Op.IMPLIES, Op.IF
 PATH_OPS: Final = FUTURE_OPS - {Op.LAST, Op.WEAK_NEXT}
 """What may follow ``A`` or ``E``: ``X F G U W R M``."""
 _TEMPORAL: Final = FUTURE_OPS | PAST_OPS
-_NULLARY: Final = frozenset({Op.TRUE, Op.FALSE, Op.LAST, Op.ATOM})
-_UNARY: Final = frozenset({Op.NOT, Op.NEXT, Op.WEAK_NEXT, Op.EVENTUALLY, Op.ALWAYS}) | (
-    PAST_OPS - {Op.SINCE}
-)
 _interned: WeakValueDictionary[tuple[object, ...], CTL] = WeakValueDictionary()
 
 
@@ -134,43 +130,32 @@ def _validate(
     bounds: Bounds | None,
     chance: Chance | None,
 ) -> None:
-    wanted = 0 if op in _NULLARY else 1 if isinstance(op, Quantifier) or op in _UNARY else 2
-    if len(args) != wanted:
-        raise FormulaSyntaxError(f"operator {op} takes {wanted} operands, not {len(args)}")
-    if (op is Op.ATOM) != bool(name):
-        raise FormulaSyntaxError(
-            "an atom needs a name that is not empty" if op is Op.ATOM else f"{op} takes no name"
-        )
+    if isinstance(op, Op):
+        Formula(op, (TRUE,) * len(args), name, bounds)  # refuses what LTLf refuses
+        if chance is not None:
+            raise FormulaSyntaxError(f"operator {op} takes no probability")
+        return
+    if len(args) != 1 or name or bounds is not None:
+        raise FormulaSyntaxError(f"{op} takes one path formula, no name and no interval")
+    (path,) = args
     if (op is Quantifier.PROBABLY) != (chance is not None):
         raise FormulaSyntaxError(
             "P needs a bound, such as P>=0.9" if chance is None else f"{op} takes no probability"
         )
-    if chance is not None and not (
-        chance.relation in RELATIONS and 0.0 <= chance.probability <= 1.0
-    ):
-        raise FormulaSyntaxError(
-            f"the bound of P must be one of {', '.join(RELATIONS)} and a number from 0 to 1, "
-            f"but is {chance.relation}{chance.probability}"
-        )
-    if bounds is not None:
-        low, high = bounds
-        if op not in BOUNDED_OPS:
-            raise FormulaSyntaxError(f"operator {op} takes no interval, but got {bounds}")
-        if low < 0 or (high is not None and high < low):
-            raise FormulaSyntaxError(
-                f"the interval of {op} must satisfy 0 <= low <= high, but is [{low},{high}]"
-            )
-        if op in (Op.NEXT, Op.WEAK_NEXT) and (low != high or low < 1):
-            raise FormulaSyntaxError(f"{op}[k] takes one number from 1 on, but got [{low},{high}]")
-    if op in (Quantifier.ALL, Quantifier.SOME):
-        (path,) = args
+    if chance is None:
         if path.op not in PATH_OPS or not all(arg.is_state for arg in path.args):
             raise FormulaSyntaxError(
                 f"{op} takes one temporal operator over state formulas, as in {op}G p or "
                 f"{op}[p U q], but got {path}"
             )
-    if op is Quantifier.PROBABLY and args[0].is_state:
-        raise FormulaSyntaxError(f"P takes a temporal operator, as in P>=0.9 [F p], not {args[0]}")
+        return
+    if chance.relation not in RELATIONS or not 0.0 <= chance.probability <= 1.0:
+        raise FormulaSyntaxError(
+            f"the bound of P must be one of {', '.join(RELATIONS)} and a number from 0 to 1, "
+            f"but is {chance.relation}{chance.probability}"
+        )
+    if path.is_state:
+        raise FormulaSyntaxError(f"P takes a temporal operator, as in P>=0.9 [F p], not {path}")
 
 
 def subformulas(formula: CTL) -> Iterator[CTL]:

@@ -209,7 +209,7 @@ class _Parser:
             self._text,
             place,
             f"operator {op} needs a path quantifier: {on_all} on every path, {on_some} on some path"
-            " (a formula of LTLf is checked with check_branches)",
+            " (LTLf on whole branches: check_branches, or --ltlf on the command line)",
         )
 
     def _shown(self, token: Lexeme) -> str:

@@ -16,6 +16,7 @@ from safe_rl.logic.ctl_parser import parse_ctl
 from safe_rl.logic.ctl_semantics import Leaves, checked_leaves
 from safe_rl.logic.formula import Op
 from safe_rl.model_checking.attractors import every_way, some_way, some_way_in_tree
+from safe_rl.model_checking.booleans import states_of
 from safe_rl.model_checking.labels import Bools, unknown_proposition
 from safe_rl.model_checking.structure import Kripke, frozen
 from safe_rl.model_checking.tree import ComputationTree
@@ -75,27 +76,7 @@ class Checker:
     def _evaluate(self, f: CTL) -> Bools:
         if isinstance(f.op, Quantifier):
             return self._probable(f) if f.op is Quantifier.PROBABLY else self._quantified(f)
-        count = self.structure.num_states
-        match f.op, [self._found[arg] for arg in f.args]:
-            case Op.TRUE, _:
-                return np.ones(count, dtype=bool)
-            case Op.FALSE, _:
-                return np.zeros(count, dtype=bool)
-            case Op.ATOM, _:
-                return self.structure.truth(f.name)
-            case Op.NOT, [p]:
-                return ~p
-            case Op.AND, [p, q]:
-                return p & q
-            case Op.OR, [p, q]:
-                return p | q
-            case Op.XOR, [p, q]:
-                return p ^ q
-            case Op.IMPLIES, [p, q]:
-                return ~p | q
-            case Op.IFF, [p, q]:
-                return p == q
-        raise AssertionError(f"unknown operator {f.op!r}")
+        return states_of(self.structure, f, [self._found[arg] for arg in f.args])
 
     def _probable(self, f: CTL) -> Bools:
         raise ConfigurationError(

@@ -96,13 +96,14 @@ class Judgement:
 
 
 def count_branches(
-    tree: ComputationTree, formula: str | Formula, *, confidence: float = 0.95
+    tree: ComputationTree, formula: str | Formula | CTL, *, confidence: float = 0.95
 ) -> BranchCount:
     """Return how many of the sampled rollouts satisfy an LTLf formula.
 
     Args:
         tree: Rollouts merged by prefix.
-        formula: An LTLf formula or its text, bounded operators and past included.
+        formula: An LTLf formula or its text, bounded operators and past included; or the path
+            formula behind a quantifier, whose operands are then found in the tree.
         confidence: Of the Clopper-Pearson interval.
 
     Returns:
@@ -120,6 +121,8 @@ def count_branches(
     (45, 50, 0.782, 0.967)
     """
     _check_tree(tree)
+    if isinstance(formula, CTL):
+        return _count_path(Checker(tree), tree, formula, confidence)
     parsed = read_ltlf(formula, tree)
     return _count(tree, parsed, {name: tree.truth(name) for name in parsed.atoms}, confidence)
 
@@ -228,10 +231,16 @@ _BOOLEAN: Final[dict[object, Callable[..., _Between]]] = {
 
 def _claim(checker: Checker, tree: ComputationTree, f: CTL, confidence: float) -> Claim:
     assert f.chance is not None
-    ltlf, parts = path_as_ltlf(f.args[0])
-    truths = {name: checker.satisfying(part) for name, part in parts.items()}
-    count = _count(tree, ltlf, truths, confidence)
+    count = _count_path(checker, tree, f.args[0], confidence)
     return Claim(f, count, count.verdict(f.chance))
+
+
+def _count_path(
+    checker: Checker, tree: ComputationTree, path: CTL, confidence: float
+) -> BranchCount:
+    ltlf, parts = path_as_ltlf(path)
+    truths = {name: checker.satisfying(part) for name, part in parts.items()}
+    return _count(tree, ltlf, truths, confidence)
 
 
 def _count(

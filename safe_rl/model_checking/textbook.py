@@ -16,6 +16,7 @@ from safe_rl.errors import ConfigurationError
 from safe_rl.logic.ctl import CTL, Quantifier, subformulas
 from safe_rl.logic.ctl_semantics import Leaves
 from safe_rl.logic.formula import Op
+from safe_rl.model_checking.booleans import states_of
 from safe_rl.model_checking.labels import Bools
 from safe_rl.model_checking.structure import Kripke
 
@@ -39,27 +40,8 @@ def satisfying_by_fixpoints(structure: Kripke, formula: CTL, leaves: Leaves = "w
 
 
 def _states(structure: Kripke, f: CTL, found: dict[CTL, Bools], leaves: Leaves) -> Bools:
-    everywhere = np.ones(structure.num_states, dtype=bool)
     if not isinstance(f.op, Quantifier):
-        match f.op, [found[arg] for arg in f.args]:
-            case Op.TRUE, _:
-                return everywhere
-            case Op.FALSE, _:
-                return ~everywhere
-            case Op.ATOM, _:
-                return structure.truth(f.name)
-            case Op.NOT, [p]:
-                return ~p
-            case Op.AND, [p, q]:
-                return p & q
-            case Op.OR, [p, q]:
-                return p | q
-            case Op.XOR, [p, q]:
-                return p ^ q
-            case Op.IMPLIES, [p, q]:
-                return ~p | q
-            case _, [p, q]:
-                return ~(p ^ q)
+        return states_of(structure, f, [found[arg] for arg in f.args])
     if f.op is Quantifier.PROBABLY:
         raise ConfigurationError(f"{f} is about probabilities, which the structure does not have")
     fixpoints = _Fixpoints(structure, leaves)

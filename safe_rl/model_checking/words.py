@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 from safe_rl.logic.ctl import CTL, Quantifier
@@ -12,42 +13,49 @@ _SHOWN: Final = 12
 """A path of more states is shortened in the middle."""
 
 
-def describe(structure: Kripke, evidence: Evidence) -> str:
+def describe(
+    structure: Kripke, evidence: Evidence, *, name: Callable[[int], str] = "state {}".format
+) -> str:
     """Return what the evidence says, as lines of text.
 
-    Each state is shown by its number and those propositions of the formula that are true in it.
+    Each state is shown by its name and those propositions of the formula that are true in it.
+
+    Args:
+        structure: The structure of the states.
+        evidence: What was found.
+        name: Names a state; by default its number.
 
     >>> from safe_rl.model_checking import check, merge_rollouts
     >>> tree = merge_rollouts([[set(), {"hot"}, {"hot", "off"}], [set(), {"hot"}, set()]])
     >>> print(describe(tree, check(tree, "AG(hot -> AF off)").evidence()))
     AG(hot -> AF off) fails in state 0:
-      0 {} -> 1 {hot}
+      state 0 {} -> state 1 {hot}
       hot -> AF off fails in state 1:
         hot holds in state 1
         AF off fails in state 1:
-          1 {} -> 2 {}, and the path ends
+          state 1 {} -> state 2 {}, and the path ends
     """
-    return "\n".join(_lines(structure, evidence, ""))
+    return "\n".join(_lines(structure, evidence, name, ""))
 
 
-def _lines(structure: Kripke, shown: Evidence, indent: str) -> list[str]:
+def _lines(
+    structure: Kripke, shown: Evidence, name: Callable[[int], str], indent: str
+) -> list[str]:
     f = shown.formula
-    head = f"{indent}{f} {'holds' if shown.holds else 'fails'} in state {shown.state}"
+    head = f"{indent}{f} {'holds' if shown.holds else 'fails'} in {name(shown.state)}"
     inner = indent + "  "
     lines: list[str] = []
     if shown.path is not None:
-        lines.append(inner + _path(structure, f, shown.path))
-    elif f.op is Quantifier.ALL:
-        head += ", on every path"
-    elif f.op is Quantifier.SOME:
+        lines.append(inner + _path(structure, f, shown.path, name))
+    elif f.op in (Quantifier.ALL, Quantifier.SOME):
         head += ", on every path"
     for _, part in shown.parts:
-        lines += _lines(structure, part, inner)
+        lines += _lines(structure, part, name, inner)
     return [head + ":" * bool(lines), *lines]
 
 
-def _path(structure: Kripke, formula: CTL, path: Path) -> str:
-    names = [name for name in formula.atoms if name in structure.propositions]
+def _path(structure: Kripke, formula: CTL, path: Path, name: Callable[[int], str]) -> str:
+    atoms = formula.atoms
     states = path.states
     shown = list(range(len(states)))
     if len(states) > _SHOWN:
@@ -58,9 +66,9 @@ def _path(structure: Kripke, formula: CTL, path: Path) -> str:
             pieces.append(f"… {len(states) - _SHOWN} more …")
             continue
         letter = structure.letter(states[position])
-        true = ", ".join(name for name in names if name in letter)
-        pieces.append(f"{states[position]} {{{true}}}")
+        true = ", ".join(atom for atom in atoms if atom in letter)
+        pieces.append(f"{name(states[position])} {{{true}}}")
     text = " -> ".join(pieces)
     if path.loops_to is not None:
-        return f"{text}, and back to {states[path.loops_to]} for ever"
+        return f"{text}, and back to {name(states[path.loops_to])} for ever"
     return f"{text}, and the path ends" if path.ends else text
