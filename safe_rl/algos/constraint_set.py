@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from safe_rl.errors import ConfigurationError, near
 
@@ -36,6 +37,21 @@ class ConstraintSet:
     def __len__(self) -> int:
         """Return the number of constraints."""
         return len(self.ids)
+
+    def aims(self, margin: float, triggered: Mapping[str, float]) -> NDArray[np.float64]:
+        """What a controller aims at, ``[K]``: the limits, less a reserve of ``margin``.
+
+        A policy that triggers nothing costs 0 under a limit per trigger, and can cost no less. The
+        reserve is for the triggered events that there are: a fixed one would be missed by such a
+        policy for ever, and its multiplier would grow without end.
+
+        Args:
+            margin: the reserve, as a part of each limit as its specification gives it.
+            triggered: N, triggered events per episode, of limits per trigger where it is known.
+                From one event on the reserve is whole.
+        """
+        shares = [min(triggered.get(name, 1.0), 1.0) for name in self.ids]
+        return np.asarray(self.limits) - margin * np.asarray(self.scales) * np.asarray(shares)
 
 
 def constraint_set(

@@ -45,12 +45,15 @@ class Multipliers:
         """The multipliers now in use, ``[K]``."""
         return self.controller.multipliers
 
-    def take(self, ended: EndedEpisodes, progress: float) -> dict[str, float]:
+    def take(
+        self, ended: EndedEpisodes, progress: float, triggered: Mapping[str, float]
+    ) -> dict[str, float]:
         """Take the episodes that ended in an iteration; return what is logged of it.
 
         Args:
             ended: sums over the episodes.
             progress: fraction of the training that is done, 0 to 1.
+            triggered: N per episode, lately, of limits per trigger.
         """
         ids, limits = self._constraints.ids, np.asarray(self._constraints.limits)
         count = int(ended.episodes)
@@ -63,7 +66,7 @@ class Multipliers:
             self._count, self._sums = 0, np.zeros(len(ids))
             scales = np.asarray(self._constraints.scales)
             unit = scales if self._arguments.relative_violations else np.ones(len(ids))
-            aims = limits - self._arguments.limit_margin * scales
+            aims = self._constraints.aims(self._arguments.limit_margin, triggered)
             self.controller.update(measured / unit, aims / unit, progress=progress)
             self.updates += 1
             for name, violation in zip(ids, measured - limits, strict=True):

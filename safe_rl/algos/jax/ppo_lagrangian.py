@@ -301,7 +301,7 @@ class PPOLagrangian:
         for number, (run, recent) in enumerate(zip(self.runs, self.recent, strict=True)):
             own = self._run(fetched, number)
             recent.add(own)
-            rows.append(run.take(own, progress) | recent.means())
+            rows.append(run.take(own, progress, recent.triggered()) | recent.means())
         return rows
 
     def _rows(self, pending: _Pending) -> list[Row]:

@@ -120,6 +120,14 @@ class RecentEpisodes:
             self.sums.popleft()
             counts = counts[1:]
 
+    def triggered(self) -> dict[str, float]:
+        """Return N per episode of each constraint per trigger, by name."""
+        count = sum(entry["episodes"][0] for entry in self.sums)
+        if not count:
+            return {}
+        total = np.sum([entry["triggers"] for entry in self.sums], axis=0) / count
+        return {name: float(total[columns].sum()) for name, columns in self.columns.items()}
+
     def means(self) -> dict[str, float]:
         """Return the means as they are logged; empty before the first episode has ended."""
         if not self.sums:

@@ -295,7 +295,7 @@ class PPOLagrangian(ConstrainedOnPolicyAlgorithm):
             self._pending = []
             scales = np.asarray(self.constraints.scales)
             unit = scales if self.relative_violations else 1.0
-            aims = limits - self.limit_margin * scales
+            aims = self.constraints.aims(self.limit_margin, self.trigger_ratios.triggered())
             progress = 1.0 - self._current_progress_remaining
             self.controller.update(values / unit, aims / unit, progress=progress)
             self.num_multiplier_updates += 1

@@ -55,6 +55,13 @@ class TriggerRatios:
             ]
         )
 
+    def triggered(self) -> dict[str, float]:
+        """Return N per episode of each constraint that was counted, by name."""
+        if not self.counts:
+            return {}
+        means = np.mean([triggered for _, triggered in self.counts], axis=0)
+        return dict(zip(self.columns, means.tolist(), strict=True))
+
     def means(self) -> dict[str, float]:
         """Return V/N of each constraint that was triggered at all, by name."""
         if not self.counts:

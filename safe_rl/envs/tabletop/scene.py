@@ -68,11 +68,9 @@ def scene_roles(task: Task) -> SceneRoles:
     if furniture.microwave is not None:
         m = furniture.microwave
         half = (m.half_width, 0.5 * m.depth, 0.5 * m.height)
-        room = m.interior
-        inner = (
-            0.5 * (room.x1 - room.x0), 0.5 * (room.y1 - room.y0), 0.5 * (room.z1 - room.z0),
-        )  # fmt: skip
-        fixtures.append(FixtureRole("microwave", "microwave", half, inner))
+        # SafeManip's inside is the box of the fixture, shrunk. Shrinking the cavity instead would
+        # leave out what lies on its floor.
+        fixtures.append(FixtureRole("microwave", "microwave", half, half))
         parts.append(
             ComponentRole("microwave_handle", "microwave", "open_close", (0.01, 0.01, 0.03))
         )
@@ -223,7 +221,7 @@ def _add_fixtures(
     if furniture.microwave is not None and world.door is not None:
         oven = furniture.microwave
         places["microwave"] = _middle(oven.body)
-        insides["microwave"] = _middle(oven.interior)
+        insides["microwave"] = places["microwave"]
         joints["microwave"] = world.door
         x, y, _, _ = door_handle(oven, world.door)
         handles["microwave_handle"] = [x, y, zero + oven.handle_z]
