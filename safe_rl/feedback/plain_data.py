@@ -67,9 +67,19 @@ def counterexample_from_json(data: Mapping[str, Any]) -> Counterexample:
     """
     what = "a counterexample"
     _check_keys(data, _COUNTEREXAMPLE, (_HINT,), what)
-    return Counterexample(
+    found = Counterexample(
         **{name: _read(what, name, data[name], kind) for name, kind in _COUNTEREXAMPLE.items()}
     )
+    one = (letter for letter in (found.before, found.nearest) if letter is not None)
+    words = (getattr(found, name) or () for name in _WORDS)
+    told = frozenset().union(*found.trace, *one, *(letter for word in words for letter in word))
+    unknown = told.difference(found.propositions)
+    if unknown:
+        raise RecordingError(
+            f"{what} in JSON has letters with {', '.join(map(repr, sorted(unknown)))}, "
+            "which its propositions do not hold"
+        )
+    return found
 
 
 def feedback_to_json(feedback: Feedback) -> dict[str, Any]:

@@ -53,6 +53,8 @@ def test_the_page_documents_every_key():
         ({"repairs": [{"step": 1}]}, "repairs: "),
         ({"phrases": {"a": ["b"]}}, "phrases: "),
         ({"objects": ["a"]}, "objects: "),
+        ({"trace": [["lifted", "x"]]}, "letters with 'x'"),
+        ({"nearest": ["y"], "doom": [["x"]]}, "letters with 'x', 'y'"),
     ],
 )
 def test_wrong_values_are_one_error(changes, words):
