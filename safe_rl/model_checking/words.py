@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final
 
-from safe_rl.logic.ctl import CTL, Quantifier
+from safe_rl.logic.ctl import Quantifier
 from safe_rl.model_checking.paths import Evidence, Path
 from safe_rl.model_checking.structure import Kripke
 
@@ -46,7 +46,7 @@ def _lines(
     inner = indent + "  "
     lines: list[str] = []
     if shown.path is not None:
-        lines.append(inner + _path(structure, f, shown.path, name))
+        lines.append(inner + path_text(structure, shown.path, f.atoms, name))
     elif f.op in (Quantifier.ALL, Quantifier.SOME):
         head += ", on every path"
     for _, part in shown.parts:
@@ -54,8 +54,13 @@ def _lines(
     return [head + ":" * bool(lines), *lines]
 
 
-def _path(structure: Kripke, formula: CTL, path: Path, name: Callable[[int], str]) -> str:
-    atoms = formula.atoms
+def path_text(
+    structure: Kripke,
+    path: Path,
+    atoms: Sequence[str],
+    name: Callable[[int], str] = "state {}".format,
+) -> str:
+    """Return a path as one line, with those of ``atoms`` that are true in each state."""
     states = path.states
     shown = list(range(len(states)))
     if len(states) > _SHOWN:
