@@ -16,7 +16,6 @@ import typer
 from safe_rl import __version__
 from safe_rl.cli.messages import clear_errors
 from safe_rl.cli.model_checking import model_check_command
-from safe_rl.cli.model_checking import model_check_command
 from safe_rl.cli.ontology import ontology_app
 from safe_rl.cli.refine import plan_eval_command, refine_command
 
@@ -342,9 +341,6 @@ def sensitivity_command(
 
 app.command("refine")(refine_command)
 app.command("plan-eval")(plan_eval_command)
-
-
-app.command("model-check")(model_check_command)
 
 
 app.command("model-check")(model_check_command)
