@@ -211,8 +211,9 @@ def _keep_out(
     if fixtures.microwave is not None:
         out, _ = gripping.push_out(point, fixtures.microwave.body, radius, radius)
         room = fixtures.microwave.interior
-        within = room.over(point.x, point.y + radius) & (body.z > room.z0)
-        within = within | (room.over(point.x, point.y) & (body.z > room.z0))
+        # The oven's floor is a sill: what stands on the table cannot be pushed over it.
+        within = room.over(point.x, point.y + radius) | room.over(point.x, point.y)
+        within = within & (bottom >= room.z0)
         free = body.held | within
         x = jnp.where(within, jnp.clip(point.x, room.x0 + radius, room.x1 - radius), point.x)
         y = jnp.where(within, jnp.minimum(point.y, room.y1 - radius), point.y)

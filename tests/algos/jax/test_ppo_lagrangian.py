@@ -87,7 +87,7 @@ def test_margin_and_relative_violations(relative: bool) -> None:
     )
     assert len(model.runs) == 1
     ended = _ended(count=2, costs=[2 * 46.0, 2 * 600.0])
-    model.runs[0].take(ended, 0.0)
+    model.runs[0].take(ended, 0.0, {})
     violations = np.array([46 - 0.9 * 23, 600 - 0.9 * 1200])
     if relative:
         violations = violations / [23, 1200]

@@ -121,6 +121,16 @@ def test_a_push_moves_and_does_not_enter(scene: Scene) -> None:
     assert abs(float(block.x)) < 0.05
 
 
+def test_food_cannot_be_pushed_over_the_sill_of_the_oven() -> None:
+    kitchen = Scene(environment("cook")).put({"chicken": (-0.3, 0.0), "plate": (0.3, -0.3)})
+    front = kitchen.env.task.fixtures.microwave.front
+    kitchen.go(-0.3, -0.12, 0.02, CLOSE)
+    kitchen.go(-0.3, front + 0.05, 0.02, CLOSE, cap=0.4)
+    chicken = kitchen.body("chicken")
+    assert float(chicken.y) <= front - 0.03
+    assert int(chicken.support) == kitchen.env.task.surface("table")
+
+
 @pytest.mark.parametrize(("cap", "broken"), [(0.3, False), (0.55, True)])
 def test_a_glass_breaks_only_when_hit_faster_than_the_limit(
     scene: Scene, cap: float, broken: bool
