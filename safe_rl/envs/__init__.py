@@ -25,6 +25,7 @@ _ENVIRONMENTS: dict[str, dict[str, Any]] = {
         "kwargs": {"task": "Door"},
     },
     "safe_rl/Libero-v0": {"entry_point": "safe_rl.envs.libero:LiberoEnv"},
+    "safe_rl/RoboCasa-v0": {"entry_point": "safe_rl.envs.robocasa:RoboCasaEnv"},
     **{
         f"safe_rl/Tabletop{task.capitalize()}-v0": {
             "entry_point": "safe_rl.envs.tabletop:TabletopGymEnv",
