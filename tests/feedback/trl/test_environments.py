@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from pathlib import Path
 
 import pytest
 
@@ -83,3 +84,49 @@ def test_a_reset_forgets() -> None:
     for action in JAR.reference:
         environment.act(str(action))
     assert environment.get_reward() == 1.0
+
+
+@pytest.mark.slow
+def test_grpo_takes_the_environment(tmp_path: Path) -> None:
+    """One step with a tiny untrained model, which calls no tool and earns what no plan earns."""
+    trl = pytest.importorskip("trl")
+    from datasets import Dataset
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+    from transformers import PreTrainedTokenizerFast, Qwen3Config, Qwen3ForCausalLM
+
+    letters = sorted(pre_tokenizers.ByteLevel.alphabet())
+    special = ["<|endoftext|>", "<|im_start|>", "<|im_end|>", "<tool_call>", "</tool_call>"]
+    words = {token: number for number, token in enumerate([*special, *letters])}
+    inner = Tokenizer(models.BPE(words, []))
+    inner.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    inner.decoder = decoders.ByteLevel()
+    tokenizer = PreTrainedTokenizerFast(
+        tokenizer_object=inner, eos_token="<|im_end|>", pad_token="<|endoftext|>",
+        extra_special_tokens=special[1:2], padding_side="left",
+        chat_template=(Path(trl.__file__).parent / "chat_templates" / "qwen3.jinja").read_text(),
+    )  # fmt: skip
+    model = Qwen3ForCausalLM(
+        Qwen3Config(
+            vocab_size=len(tokenizer), hidden_size=16, intermediate_size=16, num_hidden_layers=1,
+            num_attention_heads=1, num_key_value_heads=1, head_dim=16,
+            eos_token_id=tokenizer.eos_token_id, pad_token_id=tokenizer.pad_token_id,
+        )
+    )  # fmt: skip
+    config = trl.GRPOConfig(
+        output_dir=str(tmp_path), max_steps=1, per_device_train_batch_size=2, num_generations=2,
+        max_completion_length=8, logging_steps=1, report_to="none", use_cpu=True, bf16=False,
+        save_strategy="no", gradient_checkpointing=False, disable_tqdm=True,
+    )  # fmt: skip
+    trainer = trl.GRPOTrainer(
+        model=model,
+        args=config,
+        train_dataset=Dataset.from_list(
+            [{"prompt": [{"role": "user", "content": "Work. "}], "task": JAR.name}] * 2
+        ),
+        processing_class=tokenizer,
+        environment_factory=environment_factory(task_named),
+    )
+    assert sorted(tool.__name__ for tool in trainer.tools) == ["act", "look"]
+    trainer.train()
+    (log,) = (entry for entry in trainer.state.log_history if "reward" in entry)
+    assert log["rewards/PlanEnvironment/mean"] == log["reward"] == -1.0
