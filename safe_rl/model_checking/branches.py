@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from safe_rl.automata import DFA, compile_ltlf
 from safe_rl.errors import ConfigurationError
-from safe_rl.logic import Formula, parse
+from safe_rl.logic import Formula, Op, parse
 from safe_rl.model_checking.attractors import every_way
 from safe_rl.model_checking.labels import Bools, pack, unknown_proposition
 from safe_rl.model_checking.paths import Path
@@ -85,15 +85,15 @@ def check_branches(
     if quantifier not in ("A", "E"):
         raise ConfigurationError(f"the quantifier must be 'A' or 'E', but is {quantifier!r}")
     parsed = read_ltlf(formula, structure)
-    dfa = compile_ltlf(parsed)
     wanted = quantifier == "E"
     if isinstance(structure, ComputationTree):
+        dfa = compile_ltlf(within_depth(parsed, int(structure.depths.max())))
         accepting = np.array(dfa.accepting)[automaton_states(structure, dfa)]
         showing = np.flatnonzero(structure.leaves & (accepting == wanted))
         states = structure.path_to(int(showing[0])) if len(showing) else None
     else:
         _refuse_endless_paths(structure)
-        states = _shortest_branch(structure, dfa, wanted)
+        states = _shortest_branch(structure, compile_ltlf(parsed), wanted)
     path = None if states is None else Path(states, ends=True)
     return BranchCheck(parsed, quantifier, (path is None) != wanted, path)
 
@@ -111,6 +111,27 @@ def read_ltlf(formula: str | Formula, structure: Kripke) -> Formula:
         if name not in structure.propositions:
             raise unknown_proposition(name, structure.propositions)
     return formula
+
+
+def within_depth(formula: Formula, depth: int) -> Formula:
+    """Return a formula that says the same of every trace of at most ``depth + 1`` steps.
+
+    Bounds beyond the end of such a trace become smaller or none, which keeps automata small. Also
+    what is certain of a trace that may go on stays the same.
+
+    >>> str(within_depth(parse("F[<=1000] a & X[50] b"), 20))
+    'F[0,] a & X[21] b'
+    """
+    args = tuple(within_depth(arg, depth) for arg in formula.args)
+    bounds = formula.bounds
+    if bounds is not None:
+        low, high = bounds
+        if formula.op in (Op.NEXT, Op.WEAK_NEXT):
+            low = high = min(low, depth + 1)
+        else:
+            low, high = min(low, depth + 1), None if high is None or high > depth else high
+        bounds = (low, high)
+    return Formula(formula.op, args, formula.name, bounds)
 
 
 def product(

@@ -38,6 +38,9 @@ def confirms(
         False for evidence about another formula or of the other verdict, for a path that the
         structure does not have or that does not decide, and for a part that is not so.
 
+    Raises:
+        ConfigurationError: the formula holds ``P``, or ``leaves`` is unknown.
+
     >>> from safe_rl.model_checking import check, evidence, kripke, parse_ctl
     >>> chain, rule = kripke([[1], []], [{"hot"}, set()], ["hot", "off"]), parse_ctl("AF off")
     >>> shown = evidence(check(chain, rule).checker, rule)

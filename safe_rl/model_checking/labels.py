@@ -51,7 +51,8 @@ def unknown_proposition(name: str, propositions: Collection[str]) -> UnknownProp
     """Return the error for a formula that names a proposition the labels do not have."""
     listed = ", ".join(list(propositions)[:8]) or "none"
     return UnknownPropositionError(
-        f"unknown proposition {name!r}{near(name, propositions)}; the labels are {listed}"
+        f"unknown proposition {name!r}{near(name, propositions)}; the labels are {listed} "
+        "(one that is never true is known if propositions=[...] names it)"
     )
 
 

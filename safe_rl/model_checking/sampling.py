@@ -20,7 +20,7 @@ from safe_rl.logic import Formula
 from safe_rl.logic.ctl import CTL, Chance, Quantifier, path_as_ltlf, subformulas
 from safe_rl.logic.ctl_semantics import Leaves
 from safe_rl.logic.formula import Op
-from safe_rl.model_checking.branches import automaton_states, read_ltlf
+from safe_rl.model_checking.branches import automaton_states, read_ltlf, within_depth
 from safe_rl.model_checking.checking import Checker, read
 from safe_rl.model_checking.intervals import proportion_interval
 from safe_rl.model_checking.labels import Bools
@@ -246,7 +246,7 @@ def _count_path(
 def _count(
     tree: ComputationTree, formula: Formula, truths: dict[str, Bools], confidence: float
 ) -> BranchCount:
-    dfa = compile_ltlf(formula)
+    dfa = compile_ltlf(within_depth(formula, int(tree.depths.max())))
     leaves = np.flatnonzero(tree.leaves)
     reached = automaton_states(tree, dfa, truths)[leaves]
     cut = tree.cut[leaves]

@@ -65,7 +65,7 @@ def check(structure: Kripke, formula: CTL | str, *, leaves: Leaves = "weak") -> 
         checker: Checker = PctlChecker(structure, leaves)
     else:
         checker = Checker(structure, leaves)
-    satisfying = checker.satisfying(formula)
     parsed = read(formula, structure)
+    satisfying = checker.satisfying(parsed)
     failing = tuple(s for s in structure.initial.tolist() if not satisfying[s])
     return CheckResult(parsed, not failing, satisfying, failing, checker)

@@ -4,6 +4,7 @@ import random
 
 import pytest
 
+from safe_rl.automata import compile_ltlf
 from safe_rl.errors import ConfigurationError
 from safe_rl.logic import holds
 from safe_rl.logic.ctl import Chance
@@ -107,6 +108,29 @@ def test_bounds_and_state_formulas_inside():
     assert claim.count.satisfied == 30
     path = parse_ctl("P>=0 [!b U<=2 (b & !EX true)]").args[0]
     assert count_branches(tree, path) == claim.count
+
+
+def test_bounds_beyond_the_branches_cost_nothing():
+    """Counts are those of the formula as it stands, cut or not, with bounds around the depth."""
+    rng = random.Random(0)
+    rollouts = [random_letters(rng, rng.randint(1, 4), "ab") for _ in range(40)]
+    cut = [rng.random() < 0.5 for _ in rollouts]
+    tree = merge_rollouts(rollouts, ["a", "b"], truncated=cut)
+    for low in range(6):
+        for high in [None, *range(low, 7)]:
+            interval = f"[{low},{'' if high is None else high}]"
+            for text in (f"F{interval} a", f"G(a -> F{interval} b)", f"a U{interval} b"):
+                found = count_branches(tree, text)
+                dfa = compile_ltlf(text)
+                satisfied = violated = 0
+                for rollout, off in zip(rollouts, cut, strict=True):
+                    state = dfa.run(rollout)[-1]
+                    satisfied += bool(dfa.safe[state] if off else dfa.accepting[state])
+                    violated += bool(dfa.doomed[state] if off else not dfa.accepting[state])
+                assert (found.satisfied, found.violated) == (satisfied, violated), text
+        assert count_branches(tree, f"X[{low + 1}] a").rollouts == 40
+    assert judge(tree, "P>0.01 [F<=1000000 a]").verdict == "holds"
+    assert count_branches(tree, "X[1000000] a & G[50000,60000] b").satisfied == 0
 
 
 def test_errors():
