@@ -51,7 +51,7 @@ class AuditOptions:
     objects: Sequence[str] = ()
     infer: bool = False
     env: Sequence[str] = ()
-    replay: str = "states"
+    replay: str = "steps"
     cost: CostKind = "violation"
     reference: Path | None = None
     timelines: int = 3

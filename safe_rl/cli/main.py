@@ -57,6 +57,7 @@ class SemanticsChoice(StrEnum):
 class ReplayChoice(StrEnum):
     """How a simulator shows a recorded demonstration to the grounding."""
 
+    STEPS = "steps"
     STATES = "states"
     ACTIONS = "actions"
 
@@ -242,8 +243,11 @@ def audit_command(
     ] = None,
     replay: Annotated[
         ReplayChoice,
-        typer.Option(help="Show the recorded states, or step the actions from the first state."),
-    ] = ReplayChoice.STATES,
+        typer.Option(
+            help="Step each action from its recorded state, only show the recorded states, or step "
+            "all actions from the first state."
+        ),
+    ] = ReplayChoice.STEPS,
     cost: Annotated[
         CostChoice, typer.Option(help="What an episode limit counts.")
     ] = CostChoice.VIOLATION,

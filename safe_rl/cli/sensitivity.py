@@ -104,7 +104,7 @@ def _record(
         arguments = {k: v for k, v in env.kwargs.items() if k != "propositions"}
         return record_tabletop(task[1].lower(), episodes, noise=noise, seed=seed, **arguments)
     if demonstrations:
-        return record_demonstrations(demonstrations, make_replay(env.id, env.kwargs, "states"))
+        return record_demonstrations(demonstrations, make_replay(env.id, env.kwargs, "steps"))
     if not env.id.startswith(MUJOCO):
         raise ConfigurationError(
             f"env={env.name}: scene frames are recorded of tabletop, robosuite and libero tasks"

@@ -1,24 +1,35 @@
 """Recorded episodes: our own files, LeRobot datasets, and demonstrations of simulator states."""
 
-from safe_rl.data.demonstrations import Demonstration, load_demonstrations, read_demonstrations
-from safe_rl.data.episode import Episode
+from safe_rl.data.demonstrations import (
+    Demonstration,
+    load_demonstrations,
+    read_demonstrations,
+    recorded_states,
+    save_demonstrations,
+)
+from safe_rl.data.episode import Drift, Episode
 from safe_rl.data.lerobot import load_lerobot
-from safe_rl.data.replay import Replay, ReplayedLetters
+from safe_rl.data.replay import RecordedStates, Replay, ReplayedLetters, ShowsStates
 from safe_rl.data.sources import Recording, find_recordings
 from safe_rl.data.store import SUFFIX, EpisodeWriter, load_episodes, save_episodes
 
 __all__ = [
     "SUFFIX",
     "Demonstration",
+    "Drift",
     "Episode",
     "EpisodeWriter",
+    "RecordedStates",
     "Recording",
     "Replay",
     "ReplayedLetters",
+    "ShowsStates",
     "find_recordings",
     "load_demonstrations",
     "load_episodes",
     "load_lerobot",
     "read_demonstrations",
+    "recorded_states",
+    "save_demonstrations",
     "save_episodes",
 ]

@@ -2,20 +2,26 @@
 
 ``data/demo_<k>/states`` holds flattened MuJoCo states ``[T, 1 + nq + nv]``, each seen before its
 action in ``actions`` ``[T, A]``; the state that the last action leads to is not in the file. The
-file holds no propositions, so its states are shown to a simulator (``safe_rl.data.Replay``).
+file holds no propositions, so its states are shown to a simulator (``safe_rl.data.Replay``). Where
+the episode's start placed fixtures stands in the demonstration's own MuJoCo model, its attribute
+``model_file``, and nowhere else.
 """
 
 from __future__ import annotations
 
+import json
 import re
-from pathlib import Path
+from collections.abc import Mapping, Sequence
+from pathlib import Path, PurePosixPath
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from safe_rl.data.episode import Episode, Floats
-from safe_rl.data.replay import Replay
+from safe_rl.data.episode import Episode, Floats, Placements
+from safe_rl.data.model_xml import placements_in
+from safe_rl.data.replay import RecordedStates, Replay
 from safe_rl.errors import MissingDependencyError, RecordingError
 
 
@@ -27,12 +33,19 @@ class Demonstration(NamedTuple):
         states: float64 ``[T, S]``.
         actions: ``[T, A]``, or ``None``.
         rewards: float64 ``[T]``, or ``None``.
+        placements: body to its place in the demonstration's model, of the bodies that stand
+            directly in its world; empty where the file holds no model.
+        task: LIBERO's name of the task, or robomimic's of the environment, or nothing.
+        terminated: the environment ended it; only files that this package wrote say so.
     """
 
     name: str
     states: Floats
     actions: NDArray[Any] | None
     rewards: Floats | None
+    placements: Placements = MappingProxyType({})
+    task: str = ""
+    terminated: bool = False
 
 
 def read_demonstrations(path: Path) -> tuple[Demonstration, ...]:
@@ -42,22 +55,29 @@ def read_demonstrations(path: Path) -> tuple[Demonstration, ...]:
         RecordingError: the file is missing, damaged, or holds no states.
         MissingDependencyError: h5py is not installed.
     """
-    try:
-        import h5py
-    except ImportError as error:
-        raise MissingDependencyError("h5py", "data", "reading HDF5 demonstrations") from error
+    h5py = _h5py("reading HDF5 demonstrations")
     if not path.is_file():
         raise RecordingError(f"{path}: no such file")
     try:
         with h5py.File(path, "r") as file:
             if "data" not in file:
                 raise RecordingError(f"{path}: no group 'data'; not a file of demonstrations")
-            names = sorted((n for n in file["data"] if _number(n) is not None), key=_number_of)
+            data = file["data"]
+            names = sorted((n for n in data if _number(n) is not None), key=_number_of)
             if not names:
                 raise RecordingError(f"{path}: no group data/demo_<k>; there are no demonstrations")
-            return tuple(_read(path, name, file["data"][name]) for name in names)
+            task = _task(path, data.attrs)
+            return tuple(_read(path, name, data[name], task) for name in names)
     except (OSError, RuntimeError, KeyError) as error:
         raise RecordingError(f"{path}: damaged or not an HDF5 file ({error})") from None
+
+
+def _h5py(purpose: str) -> Any:
+    try:
+        import h5py
+    except ImportError as error:
+        raise MissingDependencyError("h5py", "data", purpose) from error
+    return h5py
 
 
 def _number(name: str) -> int | None:
@@ -69,7 +89,17 @@ def _number_of(name: str) -> int:
     return _number(name) or 0
 
 
-def _read(path: Path, name: str, group: Any) -> Demonstration:
+def _task(path: Path, attributes: Mapping[str, Any]) -> str:
+    """Return LIBERO's name of the task, which its BDDL file bears, or robomimic's."""
+    if "bddl_file_name" in attributes:
+        return PurePosixPath(str(attributes["bddl_file_name"]).replace("\\", "/")).stem
+    try:
+        return str(json.loads(str(attributes.get("env_args", "{}"))).get("env_name", ""))
+    except (ValueError, AttributeError, RecursionError) as error:
+        raise RecordingError(f"{path}: the attribute 'env_args' is no JSON ({error})") from None
+
+
+def _read(path: Path, name: str, group: Any, task: str) -> Demonstration:
     where = f"{path}, data/{name}"
     if "states" not in group:
         raise RecordingError(f"{where}: no simulator states, so nothing can be replayed")
@@ -85,13 +115,28 @@ def _read(path: Path, name: str, group: Any) -> Demonstration:
             raise RecordingError(
                 f"{where}: {len(found[key])} {key} for {len(states)} states; the file is damaged"
             )
-    return Demonstration(name, states, found["actions"], found["rewards"])
+    model = group.attrs.get("model_file")
+    return Demonstration(
+        name,
+        states,
+        found["actions"],
+        found["rewards"],
+        {} if model is None else placements_in(where, str(model)),
+        task,
+        bool(group.attrs.get("terminated", False)),
+    )
+
+
+def recorded_states(demo: Demonstration) -> RecordedStates:
+    """Return what a replay needs of a demonstration."""
+    return RecordedStates(demo.states, demo.actions, demo.placements, demo.task)
 
 
 def load_demonstrations(path: Path, replay: Replay) -> tuple[Episode, ...]:
     """Read a file and let a simulator label its states.
 
-    An episode counts as cut off: a demonstration stops where its recording stops.
+    An episode counts as cut off, unless the file says that it terminated: a demonstration stops
+    where its recording stops.
 
     Raises:
         RecordingError: the file is damaged, or the states are not those of the simulator's model.
@@ -99,23 +144,79 @@ def load_demonstrations(path: Path, replay: Replay) -> tuple[Episode, ...]:
     episodes = []
     for demo in read_demonstrations(path):
         try:
-            found = replay.replay(demo.states, demo.actions)
+            found = replay.replay(recorded_states(demo))
         except RecordingError as error:
             raise RecordingError(f"{path}, data/{demo.name}: {error}") from None
         steps = len(found.letters) - 1
         rewards = np.zeros(steps) if demo.rewards is None else demo.rewards[:steps]
+        # Without its last step an episode does not end where it ended.
+        terminated = demo.terminated and steps == len(demo.states)
         episodes.append(
             Episode(
                 propositions=found.propositions,
                 letters=found.letters,
                 rewards=rewards,
-                terminated=False,
-                truncated=True,
+                terminated=terminated,
+                truncated=not terminated,
                 success=found.success,
                 engaged=found.engaged,
                 objects=found.objects or {},
                 env_id=found.env_id,
+                instruction=found.instruction,
                 actions=None if demo.actions is None else demo.actions[:steps],
+                drift=found.drift,
             )
         )
     return tuple(episodes)
+
+
+def save_demonstrations(
+    path: str | Path,
+    episodes: Sequence[Episode],
+    *,
+    state_size: int,
+    attributes: Mapping[str, str],
+    models: Sequence[str],
+) -> Path:
+    """Write recorded episodes as demonstrations, in the layout that robomimic and LIBERO share.
+
+    Args:
+        path: of the file.
+        episodes: each with states and actions.
+        state_size: numbers of a state that are written: ``1 + nq + nv``.
+        attributes: of the group ``data``, beside ``num_demos`` and ``total``.
+        models: the MuJoCo model of each episode as XML, with its fixtures in their places.
+
+    Raises:
+        RecordingError: an episode has no steps, no states or no actions.
+        MissingDependencyError: h5py is not installed.
+    """
+    h5py = _h5py("writing HDF5 demonstrations")
+    path = Path(path)
+    for number, episode in enumerate(episodes):
+        if episode.steps == 0 or episode.states is None or episode.actions is None:
+            raise RecordingError(
+                f"{path}: episode {number} has no steps, no actions or no simulator states; record "
+                "it with eval.record=true in an environment of robosuite or LIBERO"
+            )
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with h5py.File(path, "w") as file:
+        data = file.create_group("data")
+        for key, value in attributes.items():
+            data.attrs[key] = value
+        data.attrs["num_demos"] = len(episodes)
+        data.attrs["total"] = sum(episode.steps for episode in episodes)
+        for number, (episode, model) in enumerate(zip(episodes, models, strict=True)):
+            assert episode.states is not None
+            states = episode.states[:-1, :state_size]
+            group = data.create_group(f"demo_{number}")
+            group["states"], group["actions"] = states, np.asarray(episode.actions, np.float64)
+            group["rewards"] = episode.rewards
+            dones = np.zeros(episode.steps, np.uint8)
+            dones[-1] = 1
+            group["dones"] = dones
+            group.attrs["num_samples"] = episode.steps
+            group.attrs["model_file"] = model
+            group.attrs["init_state"] = states[0]
+            group.attrs["terminated"] = episode.terminated
+    return path

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,38 @@ from safe_rl.errors import RecordingError
 
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
+Placements = Mapping[str, tuple[float, ...]]
+"""Body to its place in a simulator's model: x, y, z in metres, and a quaternion (w, x, y, z)."""
+
+
+class Drift(NamedTuple):
+    """How far stepped actions led from the recorded states, for one episode.
+
+    Attributes:
+        compared: steps whose end is recorded.
+        beyond: those of them that ended further from it than is tolerated.
+        largest: largest difference of any position, in the units of the state (m, rad).
+        step: where that was; 1 is the first step. 0 where nothing was compared.
+    """
+
+    compared: int = 0
+    beyond: int = 0
+    largest: float = 0.0
+    step: int = 0
+
+    def after(self, step: int, difference: float, tolerance: float) -> Drift:
+        """This and one more step, which ended so far from its recorded end.
+
+        >>> Drift().after(1, 2e-9, 1e-3).after(2, 0.02, 1e-3)
+        Drift(compared=2, beyond=1, largest=0.02, step=2)
+        """
+        further = self.compared == 0 or difference > self.largest
+        return Drift(
+            self.compared + 1,
+            self.beyond + (not difference <= tolerance),
+            difference if further else self.largest,
+            step if further else self.step,
+        )
 
 
 @dataclass(frozen=True)
@@ -36,6 +68,9 @@ class Episode:
         seed: the seed of the reset that began it; ``None`` where it continued a random stream.
         actions: ``[T, ...]``, or ``None``.
         states: flattened simulator states, float64 ``[T + 1, S]``, or ``None``.
+        placements: what those states do not tell: where the episode's start placed bodies in the
+            simulator's model.
+        drift: of an episode that a replay of its actions labelled; files do not keep it.
 
     Raises:
         RecordingError: an array has another shape or type, or a name stands twice.
@@ -54,6 +89,8 @@ class Episode:
     seed: int | None = None
     actions: NDArray[Any] | None = None
     states: Floats | None = None
+    placements: Placements = field(default_factory=dict)
+    drift: Drift | None = None
 
     def __post_init__(self) -> None:
         """Check that the parts fit together."""
@@ -86,6 +123,11 @@ class Episode:
                 raise RecordingError(
                     f"{name} has {len(value)} rows where an episode of {frames} letters has "
                     f"{wanted}"
+                )
+        for body, place in self.placements.items():
+            if len(place) != 7 or not np.isfinite(place).all():
+                raise RecordingError(
+                    f"the placement of {body!r} must be 7 finite numbers, but is {place!r}"
                 )
         if not np.isfinite(self.rewards).all():
             raise RecordingError(

@@ -22,6 +22,8 @@ array               type and shape                 meaning
 ``objects``         text                           JSON: property to names of objects
 ``actions``         any number ``[F - E, ...]``    optional
 ``states``          float64 ``[F, S]``             optional: flattened simulator states
+``bodies``          text ``[B]``                   optional: bodies placed in the simulator's model
+``placements``      float64 ``[E, B, 7]``          optional: where, position and quaternion
 ==================  =============================  =================================================
 
 Nothing in a file is executed when it is read: arrays of Python objects are refused.
@@ -96,6 +98,14 @@ def save_episodes(path: str | Path, episodes: Sequence[Episode]) -> Path:
             arrays[name] = np.concatenate(values)
         elif any(value is not None for value in values):
             raise RecordingError(f"{path}: only some of the episodes have {name}; give all or none")
+    bodies = tuple(first.placements)
+    if bodies:
+        if any(set(e.placements) != set(bodies) for e in episodes):
+            raise RecordingError(f"{path}: the episodes have placements of different bodies")
+        arrays["bodies"] = np.asarray(bodies, dtype=str)
+        arrays["placements"] = np.array(
+            [[e.placements[body] for body in bodies] for e in episodes], np.float64
+        )
     return write_arrays(path, arrays)
 
 
@@ -230,6 +240,19 @@ def _check(path: Path, arrays: Arrays) -> None:
                 f"{path}: the array {name!r} has the shape {arrays[name].shape}, but {episodes} "
                 f"episodes of {total} frames need {wanted} rows; the file is damaged"
             )
+    if "states" in arrays and (arrays["states"].dtype.kind != "f" or arrays["states"].ndim != 2):
+        raise RecordingError(f"{path}: 'states' must be floats, one row per frame")
+    bodies, places = arrays.get("bodies", np.zeros(0)), arrays.get("placements")
+    if "bodies" in arrays and (
+        bodies.dtype.kind != "U"
+        or places is None
+        or places.dtype.kind != "f"
+        or places.shape != (episodes, len(bodies), 7)
+    ):
+        raise RecordingError(
+            f"{path}: 'placements' must hold 7 floats for each of the {bodies.size} bodies in each "
+            f"of the {episodes} episodes; the file is damaged"
+        )
     for name in ("success", "engaged"):
         strange = arrays[name][~np.isin(arrays[name], (-1, 0, 1))]
         if strange.size:
@@ -244,6 +267,13 @@ def _objects(path: Path, text: str) -> dict[str, tuple[str, ...]]:
         raise RecordingError(
             f"{path}: 'objects' must be JSON, property to names, but is {text[:60]!r}"
         ) from None
+
+
+def _placements(arrays: Arrays, index: int) -> dict[str, tuple[float, ...]]:
+    if "bodies" not in arrays:
+        return {}
+    places = arrays["placements"][index].tolist()
+    return {str(body): tuple(place) for body, place in zip(arrays["bodies"], places, strict=True)}
 
 
 def _episode(
@@ -272,6 +302,7 @@ def _episode(
             seed=None if seed < 0 else seed,
             actions=arrays["actions"][steps] if "actions" in arrays else None,
             states=arrays["states"][start:end] if "states" in arrays else None,
+            placements=_placements(arrays, index),
         )
     except RecordingError as error:
         raise RecordingError(f"{path}, episode {index}: {error}") from None

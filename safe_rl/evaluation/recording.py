@@ -1,4 +1,10 @@
-"""Recording the episodes of an evaluation, so that they can be audited afterwards."""
+"""Recording the episodes of an evaluation, so that they can be audited afterwards.
+
+Environments of robosuite and LIBERO tell their simulator's state, which is kept beside the letters:
+with it an episode can be shown, grounded and stepped again. It is read after each step, so the
+environments must run in this process and may not reset themselves within the step that ends an
+episode (``same_step``); elsewhere episodes are recorded without states.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +12,11 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
+from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
-from safe_rl.data import Episode
+from safe_rl.data import Episode, ShowsStates
+from safe_rl.data.episode import Placements
 from safe_rl.wrappers import VectorProductMDP
 
 Bools = NDArray[np.bool_]
@@ -33,14 +41,19 @@ class Tape:
         self._seeds = [None if seed is None else seed + i for i in range(count)]
         self._names: tuple[str, ...] | None = None
         self._env_id = str(getattr(getattr(base, "spec", None), "id", "") or "")
-        self._instruction = str(getattr(base, "instruction", "") or "")
-        found = getattr(base, "objects", None)
+        # Environments of the same task side by side know it; the vector around them does not.
+        task = next((env.unwrapped for env in getattr(base, "envs", ())), base)
+        self._instruction = str(getattr(task, "instruction", "") or "")
+        found = getattr(task, "objects", None)
         every = {**(found if isinstance(found, Mapping) else {}), **(envs.specs.objects or {})}
         self._objects = {kind: tuple(names) for kind, names in every.items()}
         self._letters: list[list[Bools]] = [[] for _ in range(count)]
         self._engaged: list[list[bool | None]] = [[] for _ in range(count)]
         self._rewards: list[list[float]] = [[] for _ in range(count)]
         self._actions: list[list[NDArray[Any]]] = [[] for _ in range(count)]
+        self._simulators = _simulators(envs)
+        self._states: list[list[NDArray[np.float64]]] = [[] for _ in range(count)]
+        self._placements: list[Placements] = [{} for _ in range(count)]
 
     def begin(self, rows: Bools, letters: Mapping[str, Bools], touched: Bools | None) -> None:
         """Start the episodes of ``rows`` with their first letters."""
@@ -49,6 +62,9 @@ class Tape:
             self._letters[row] = [array[row]]
             self._engaged[row] = [None if touched is None else bool(touched[row])]
             self._rewards[row], self._actions[row] = [], []
+            if self._simulators:
+                self._states[row] = [self._simulators[row].recorded_state()]
+                self._placements[row] = self._simulators[row].placements()
 
     def step(
         self,
@@ -70,6 +86,8 @@ class Tape:
             self._engaged[row].append(None if touched is None else bool(touched[row]))
             self._rewards[row].append(float(rewards[row]))
             self._actions[row].append(taken[row])
+            if self._simulators:
+                self._states[row].append(self._simulators[row].recorded_state())
 
     def finish(self, row: int, terminated: bool, success: bool | None) -> None:
         """Hand over the episode of ``row``, which has ended."""
@@ -90,6 +108,8 @@ class Tape:
                 instruction=self._instruction,
                 seed=self._seeds[row],
                 actions=np.array(self._actions[row]),
+                states=np.array(self._states[row]) if self._simulators else None,
+                placements=self._placements[row],
             )
         )
         self._seeds[row] = None  # the next episode of this environment continues its stream
@@ -101,3 +121,12 @@ class Tape:
             self._names = tuple(boolean)
         columns = [np.asarray(letters[name]).astype(np.bool_) for name in self._names]
         return np.stack(columns, axis=1)
+
+
+def _simulators(envs: VectorProductMDP) -> tuple[ShowsStates, ...]:
+    """Return the environments whose states can be read after every step, or nothing."""
+    own = [env.unwrapped for env in getattr(envs.unwrapped, "envs", ())]
+    tells = own and all(hasattr(env, "recorded_state") for env in own)
+    if not tells or envs.autoreset_mode is AutoresetMode.SAME_STEP:
+        return ()
+    return tuple(own)

@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 h5py = pytest.importorskip("h5py")
 
-from safe_rl.data import ReplayedLetters, load_demonstrations, read_demonstrations
+from safe_rl.data import (
+    Drift,
+    ReplayedLetters,
+    load_demonstrations,
+    read_demonstrations,
+    recorded_states,
+    save_demonstrations,
+)
+from safe_rl.data.model_xml import placements_in
 from safe_rl.errors import RecordingError
+from tests.data.recorded import episode
 
 
 def write(path, **demos):
@@ -33,8 +45,8 @@ def demo(steps=3, **arrays):
 class Above:
     """Labels a state by its first number; ``actions`` would give one state more."""
 
-    def replay(self, states, actions):
-        letters = states[:, :1] > 1
+    def replay(self, recorded):
+        letters = recorded.states[:, :1] > 1
         return ReplayedLetters(("above",), letters, letters[:, 0], True, env_id="a/Simulator-v0")
 
 
@@ -86,9 +98,97 @@ def test_a_file_of_another_kind(tmp_path):
 
 def test_a_replay_that_refuses_names_the_demonstration(tmp_path):
     class Refusing:
-        def replay(self, states, actions):
+        def replay(self, recorded):
             raise RecordingError("states of another model")
 
     path = write(tmp_path / "x.hdf5", demo_4=demo())
     with pytest.raises(RecordingError, match="data/demo_4: states of another model"):
         load_demonstrations(path, Refusing())
+
+
+MODEL = """<?xml version="1.0"?>
+<mujoco model="base"><worldbody>
+  <geom name="floor" pos="9 9 9"/>
+  <body name="door" pos="0.1 -0.2 0.9" quat="0 0 0 1"><body name="latch" pos="1 1 1"/></body>
+  <body name="table"/>
+</worldbody><body name="stray" pos="5 5 5"/></mujoco>"""
+
+
+def test_only_where_the_worlds_bodies_stand_is_read_of_a_model():
+    assert placements_in("x", MODEL) == {
+        "door": (0.1, -0.2, 0.9, 0.0, 0.0, 0.0, 1.0),
+        "table": (0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0),
+    }
+
+
+@pytest.mark.parametrize(
+    ("xml", "words"),
+    [
+        ('<!DOCTYPE a [<!ENTITY b SYSTEM "file:///etc/hostname">]><a>&b;</a>', "document type"),
+        ("<mujoco><worldbody>", "no XML"),
+        ("", "no XML"),
+        (MODEL.replace("0.1 -0.2 0.9", "0.1 -0.2"), "'door' stands at"),
+        (MODEL.replace("0.1 -0.2 0.9", "0.1 nan 0.9"), "'door' stands at"),
+        (MODEL.replace("0.1 -0.2 0.9", "__import__ 0 0"), "'door' stands at"),
+    ],
+)
+def test_a_model_that_is_none_is_refused(xml, words):
+    with pytest.raises(RecordingError, match=words):
+        placements_in("x", xml)
+
+
+LIBERO = {"bddl_file_name": "/home/me/bddl_files/libero_goal/put_it_there.bddl"}
+ROBOMIMIC = {"env_args": json.dumps({"env_name": "Lift", "type": 1})}
+
+
+def test_what_is_written_is_read(tmp_path):
+    states = np.arange(12.0).reshape(4, 3)
+    first = replace(
+        episode(set(), {"lifted"}, set(), {"asked"}),
+        states=states,
+        actions=np.arange(6, dtype=np.float32).reshape(3, 2),
+    )
+    second = replace(first, terminated=False, truncated=True)
+    for attributes, task in ((LIBERO, "put_it_there"), (ROBOMIMIC, "Lift"), ({}, "")):
+        path = save_demonstrations(
+            tmp_path / "new" / "x.hdf5", [first, second], state_size=2, attributes=attributes,
+            models=[MODEL] * 2,
+        )  # fmt: skip
+        one, other = read_demonstrations(path)
+        np.testing.assert_array_equal(one.states, states[:3, :2])  # the last one is not in there
+        np.testing.assert_array_equal(one.actions, first.actions)
+        np.testing.assert_array_equal(one.rewards, first.rewards)
+        assert (one.task, one.terminated, other.terminated) == (task, True, False)
+        assert recorded_states(one).placements["door"] == (0.1, -0.2, 0.9, 0.0, 0.0, 0.0, 1.0)
+    with h5py.File(path) as file:
+        assert file["data"].attrs["total"] == 6 and file["data"].attrs["num_demos"] == 2
+        assert file["data/demo_1/dones"][()].tolist() == [0, 0, 1]
+        assert file["data/demo_1"].attrs["num_samples"] == 3
+
+
+def test_without_states_nothing_is_written(tmp_path):
+    with pytest.raises(RecordingError, match=r"episode 0 has .* no simulator states"):
+        save_demonstrations(
+            tmp_path / "x.hdf5", [episode(set(), set())], state_size=1, attributes={}, models=[""]
+        )
+    assert not list(tmp_path.iterdir())
+
+
+class Stepping(Above):
+    """One letter more than there are actions, as a replay that steps them gives."""
+
+    def replay(self, recorded):
+        letters = np.zeros((len(recorded.states) + 1, 1), bool)
+        return ReplayedLetters(("above",), letters, drift=Drift(2, 1, 0.5, 2))
+
+
+def test_an_episode_terminates_only_if_the_file_says_so_and_its_last_step_was_seen(tmp_path):
+    path = write(tmp_path / "x.hdf5", demo_0=demo(), demo_1=demo())
+    with h5py.File(path, "a") as file:
+        file["data/demo_1"].attrs["terminated"] = True
+    ends = {}
+    for replay in (Above(), Stepping()):
+        ends[type(replay)] = [own.terminated for own in load_demonstrations(path, replay)]
+    assert ends == {Above: [False, False], Stepping: [False, True]}
+    assert load_demonstrations(path, Stepping())[0].drift == Drift(2, 1, 0.5, 2)
+    assert load_demonstrations(path, Above())[0].drift is None

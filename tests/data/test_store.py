@@ -28,10 +28,14 @@ def same(one: Episode, other: Episode) -> bool:
 def recordings(draw) -> list[Episode]:
     """Episodes of one environment, each known or unknown in what may be unknown."""
     with_states, with_actions = draw(st.booleans()), draw(st.booleans())
+    bodies = draw(
+        st.lists(st.text(min_size=1, max_size=4, alphabet="abc_1"), unique=True, max_size=2)
+    )
     found = []
     for _ in range(draw(st.integers(1, 4))):
         steps = draw(st.integers(0, 5))
         finite = st.floats(allow_nan=False, allow_infinity=False)
+        place = st.tuples(*[finite] * 7)
         terminated = draw(st.booleans())
         found.append(
             Episode(
@@ -52,6 +56,7 @@ def recordings(draw) -> list[Episode]:
                     if with_states
                     else None
                 ),
+                placements={body: draw(place) for body in bodies},
             )
         )
     return found
@@ -103,6 +108,16 @@ def altered(path, **changed):
         ({"propositions": np.array(["a", "a", "b"])}, "'a' stands twice"),
         ({"truncated": np.array([True, False])}, "terminated or truncated, not both"),
         ({"actions": np.zeros((3, 1))}, "'actions' has the shape"),
+        ({"states": np.zeros((6, 2), np.int64)}, "'states' must be floats"),
+        ({"bodies": np.array(["door"])}, "7 floats for each of the 1 bodies"),
+        (
+            {"bodies": np.array(["door"]), "placements": np.zeros((2, 1, 3))},
+            "'placements' must hold 7 floats",
+        ),
+        (
+            {"bodies": np.array(["door"]), "placements": np.full((2, 1, 7), np.nan)},
+            "episode 0: the placement of 'door'",
+        ),
     ],
     ids=lambda value: "-".join(value) if isinstance(value, dict) else "",
 )

@@ -10,17 +10,27 @@ import numpy as np
 
 from safe_rl.envs.libero.init_states import read_init_states
 from safe_rl.envs.libero.roles import read_scene
-from safe_rl.envs.libero.simulation import make_simulation, start_episode
+from safe_rl.envs.libero.simulation import make_simulation, placed_fixtures, start_episode
 from safe_rl.envs.libero.tasks import SUITES, find_task
 from safe_rl.envs.robosuite.env import RobosuiteEnv
 from safe_rl.envs.robosuite.motions import ScriptRunner
 from safe_rl.envs.robosuite.offscreen import OffscreenCamera
 from safe_rl.envs.robosuite.tasks import Task
 from safe_rl.errors import ConfigurationError
+from safe_rl.grounding import GroundingSettings
 from safe_rl.grounding.mujoco import MujocoRoles
 
 CAMERAS = ("agentview", "robot0_eye_in_hand")
 """The cameras whose images LIBERO's policies see: of the scene, and in the gripper's hand."""
+
+
+SETTINGS = GroundingSettings(fixture_motion=2e-3, gripper_closed=0.98 * 0.04)
+"""SafeManip's constants for LIBERO (appendix F.3, table 6).
+
+They differ from RoboCasa's in two. The table gives "gripper closed" as the closed fraction of a
+finger, 0.02; a Panda's finger reads 0.04 m when it is open. (Stability, which the table gives as
+motion per frame, is the same speed.)
+"""
 
 
 class LiberoEnv(RobosuiteEnv):
@@ -59,6 +69,7 @@ class LiberoEnv(RobosuiteEnv):
         settle_steps: int = 20,
         images: bool | Sequence[str] = False,
         camera: str = "agentview",
+        settings: GroundingSettings | None = None,
         **kwargs: Any,
     ) -> None:
         """Build the simulation (some seconds, and 15 s of compilation on a machine's first step).
@@ -73,6 +84,7 @@ class LiberoEnv(RobosuiteEnv):
                 the air, in the living room half a metre.
             images: cameras whose images are observed; ``True`` for ``CAMERAS``. They need OpenGL.
             camera: camera that ``render`` uses.
+            settings: constants of the grounding; default: ``SETTINGS``.
             kwargs: further arguments of ``RobosuiteEnv``.
 
         Raises:
@@ -92,6 +104,7 @@ class LiberoEnv(RobosuiteEnv):
             terminate_on_success=terminate_on_success,
             success_steps=success_steps,
             camera=camera,
+            settings=settings or SETTINGS,
             **kwargs,
         )
         self._state_space = self.observation_space
@@ -135,6 +148,11 @@ class LiberoEnv(RobosuiteEnv):
                 turn = data.xmat[box.body].reshape(3, 3)
                 boxes[role.name] = (turn @ box.center, np.array(role.half))
         return boxes
+
+    @property
+    def placed_bodies(self) -> tuple[str, ...]:
+        """The fixtures' bodies that an episode's start places in the model."""
+        return tuple(fixture.root_body for fixture in placed_fixtures(self.simulation))
 
     def scripted_policy(self, manner: str = "careful") -> ScriptRunner:
         """A policy that does the task by a script, in one of its manners.

@@ -66,6 +66,13 @@ def start_episode(
     simulation.sim.forward()
 
 
+def placed_fixtures(simulation: Any) -> list[Any]:
+    """The fixtures that ``start_episode`` places, as robosuite's objects."""
+    samplers = simulation.placement_initializer.samplers.values()
+    every = [thing for sampler in samplers for thing in sampler.mujoco_objects]
+    return [thing for thing in every if thing.name in simulation.fixtures_dict]
+
+
 def _place_fixtures(simulation: Any, generator: np.random.Generator) -> None:
     model = simulation.sim.model
     with _numpy_seeded(int(generator.integers(2**32))):

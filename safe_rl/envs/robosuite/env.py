@@ -15,11 +15,11 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from safe_rl.envs.robosuite import simulator, snapshot
+from safe_rl.envs.robosuite import recorded_state, simulator, snapshot
 from safe_rl.envs.robosuite.motions import ScriptRunner
 from safe_rl.envs.robosuite.observation import StateReader
 from safe_rl.envs.robosuite.offscreen import OffscreenCamera
-from safe_rl.envs.robosuite.tasks import Task, find_task, scene_roles
+from safe_rl.envs.robosuite.tasks import TABLE, Task, find_task, scene_roles
 from safe_rl.errors import CheckpointError, ConfigurationError, ResetNeededError
 from safe_rl.grounding import (
     AgeCounter,
@@ -337,6 +337,22 @@ class RobosuiteEnv(gymnasium.Env[np.ndarray, np.ndarray]):
             self._camera.close()
             self._camera = None
         self._running = False
+
+    # --- states as recordings keep them ---------------------------------------------------------
+
+    @property
+    def placed_bodies(self) -> tuple[str, ...]:
+        """The bodies that a reset places in the model, where no state tells of them."""
+        fixtures = self._task.fixtures.items()
+        return tuple(f.body for name, f in fixtures if f.body is not None and name not in TABLE)
+
+    def recorded_state(self) -> np.ndarray:
+        """The simulator's state, float64: see ``safe_rl.envs.robosuite.recorded_state``."""
+        return recorded_state.read_state(self._model, self._data)
+
+    def placements(self) -> dict[str, tuple[float, ...]]:
+        """Where the ``placed_bodies`` stand: metres, then a quaternion (w, x, y, z)."""
+        return recorded_state.read_placements(self._model, self.placed_bodies)
 
     # --- exact states ---------------------------------------------------------------------------
 

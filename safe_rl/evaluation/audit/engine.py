@@ -42,7 +42,7 @@ from safe_rl.monitors import make_tables
 from safe_rl.specs import SpecSet
 from safe_rl.wrappers.constraints import CostKind
 
-RESULTS_VERSION: Final = 1
+RESULTS_VERSION: Final = 2
 """Raised whenever the same input would give another result; kept results are then made anew."""
 
 Objects = Mapping[str, Sequence[str]]
@@ -186,6 +186,7 @@ class FileAuditor:
                 for i in bad[: self._plan.keep]
             ),
             seconds=seconds,
+            drifts=tuple(episode.drift for episode in episodes),
         )
 
     def _read(self, recording: Recording) -> tuple[Episode, ...]:

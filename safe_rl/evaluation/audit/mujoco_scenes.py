@@ -10,8 +10,14 @@ import gymnasium
 import numpy as np
 
 import safe_rl.envs  # noqa: F401 - registers the environments
-from safe_rl.data import read_demonstrations
-from safe_rl.errors import ConfigurationError
+from safe_rl.data import (
+    SUFFIX,
+    RecordedStates,
+    load_episodes,
+    read_demonstrations,
+    recorded_states,
+)
+from safe_rl.errors import ConfigurationError, RecordingError
 from safe_rl.evaluation.audit.scenes import SceneRecording
 from safe_rl.evaluation.audit.simulators import GOAL, MujocoReplay
 from safe_rl.grounding import SceneArrays
@@ -120,7 +126,7 @@ def record_demonstrations(paths: Sequence[Path], replay: MujocoReplay) -> SceneR
     """Show the recorded states of demonstrations and keep what the grounding reads.
 
     Args:
-        paths: HDF5 files of one environment.
+        paths: of one environment: HDF5 files, or our own of episodes with simulator states.
         replay: its simulator.
 
     Raises:
@@ -128,6 +134,19 @@ def record_demonstrations(paths: Sequence[Path], replay: MujocoReplay) -> SceneR
     """
     tape = SceneTape(replay.env)
     for path in paths:
-        for demo in read_demonstrations(path):
-            replay.replay(demo.states, demo.actions, tape)
+        for recorded in _states_in(path):
+            replay.replay(recorded, tape)
     return tape.recording(replay.env_id)
+
+
+def _states_in(path: Path) -> list[RecordedStates]:
+    if not path.name.endswith(SUFFIX):
+        return [recorded_states(demo) for demo in read_demonstrations(path)]
+    found = []
+    for number, own in enumerate(load_episodes(path)):
+        if own.states is None:
+            raise RecordingError(
+                f"{path}, episode {number}: no simulator states, so nothing can be shown"
+            )
+        found.append(RecordedStates(own.states, own.actions, own.placements))
+    return found

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from safe_rl.data import Drift
 from safe_rl.errors import ConfigurationError
 from safe_rl.evaluation.audit.monitoring import Monitored, join
 from safe_rl.evaluation.audit.rates import Task
@@ -33,6 +34,7 @@ class AuditedEpisodes:
         tasks: environment and instruction.
         seeds: int64 ``[E]``, -1 for unknown.
         violations: every violation with the row of its episode, in order.
+        drifts: of the episodes whose actions a replay stepped, else ``None``.
     """
 
     monitored: Monitored
@@ -41,6 +43,7 @@ class AuditedEpisodes:
     tasks: tuple[Task, ...]
     seeds: NDArray[np.int64]
     violations: tuple[tuple[int, Violation], ...]
+    drifts: tuple[Drift | None, ...]
 
     def __len__(self) -> int:
         """Return the number of episodes."""
@@ -60,6 +63,7 @@ class AuditedEpisodes:
             tuple(self.tasks[row] for row in kept),
             self.seeds[rows],
             tuple((place[row], v) for row, v in self.violations if row in place),
+            tuple(self.drifts[row] for row in kept),
         )
 
 
@@ -93,6 +97,7 @@ def pool(names: Sequence[str], results: Sequence[FileResult]) -> AuditedEpisodes
             for start, result in zip(starts, results, strict=True)
             for violation in result.violations
         ),
+        drifts=tuple(drift for result in results for drift in result.drifts),
     )
 
 
@@ -148,6 +153,8 @@ def episode_table(audited: AuditedEpisodes) -> Columns:
         "pending": records.pending.sum(axis=1).tolist(),
         "specifications_triggered": (records.triggered > 0).sum(axis=1).tolist(),
         "frames_in_violation": audited.monitored.unsafe[:, -1].tolist(),
+        "largest_drift": [None if drift is None else drift.largest for drift in audited.drifts],
+        "steps_adrift": [None if drift is None else drift.beyond for drift in audited.drifts],
     }
 
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from safe_rl.data.parquet import write_table
 from safe_rl.errors import ConfigurationError, MissingDependencyError
+from safe_rl.evaluation.audit.drifting import drift_notes
 from safe_rl.evaluation.audit.engine import AuditPlan, Outcome
 from safe_rl.evaluation.audit.markdown import audit_markdown
 from safe_rl.evaluation.audit.pooling import (
@@ -114,7 +115,10 @@ def make_report(
     for result in results:
         for stage, time in result.seconds.items():
             seconds[stage] = seconds.get(stage, 0.0) + time
-    notes = _notes(audited, skipped, len(outcomes))
+    shown = {str(o.recording.path) for o in outcomes if o.recording.kind == "demonstrations"}
+    every = zip(audited.files, audited.numbers.tolist(), audited.drifts, strict=True)
+    drifts = [own for own in every if own[0] in shown]
+    notes = (*_notes(audited, skipped, len(outcomes)), *drift_notes(drifts, plan.settings))
     return AuditReport(audited, tuple(parts), skipped, seconds, notes)
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from safe_rl.data import Drift
 from safe_rl.data.store import read_arrays, write_arrays
 from safe_rl.errors import RecordingError
 from safe_rl.evaluation.audit.monitoring import Monitored
@@ -46,6 +47,7 @@ class FileResult:
         seeds: of each episode, -1 for unknown.
         kept: the first violated episodes.
         seconds: time of each stage.
+        drifts: of each episode whose actions a replay stepped, else ``None``.
     """
 
     monitored: Monitored
@@ -56,6 +58,7 @@ class FileResult:
     seeds: tuple[int, ...]
     kept: tuple[KeptEpisode, ...]
     seconds: Mapping[str, float]
+    drifts: tuple[Drift | None, ...]
 
     def save(self, path: Path) -> None:
         """Write it as a whole."""
@@ -67,6 +70,7 @@ class FileResult:
             "seeds": self.seeds,
             "kept": [(kept.episode, kept.truncated) for kept in self.kept],
             "seconds": dict(self.seconds),
+            "drifts": self.drifts,
         }
         letters = {f"letters_{i}": kept.letters for i, kept in enumerate(self.kept)}
         write_arrays(
@@ -104,6 +108,7 @@ class FileResult:
                     for i, (episode, truncated) in enumerate(document["kept"])
                 ),
                 seconds=document["seconds"],
+                drifts=tuple(own if own is None else Drift(*own) for own in document["drifts"]),
             )
         except (KeyError, TypeError, ValueError) as error:
             raise RecordingError(f"{path}: a damaged result of an audit ({error})") from None

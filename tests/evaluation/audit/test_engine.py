@@ -108,8 +108,8 @@ class Fragile:
     def __init__(self, fault: str) -> None:
         self.fault = fault
 
-    def replay(self, states, actions):
-        if self.fault == "dies" and states[0, 0] > 0:
+    def replay(self, recorded):
+        if self.fault == "dies" and recorded.states[0, 0] > 0:
             os._exit(7)
         raise ZeroDivisionError("a fault of the simulator")
 
