@@ -64,7 +64,7 @@ class Cook(Task):
         cooking = fetching(hand, raw, self.layout.kinds[0], offset, grasp_below=0.003, above=0.02)
         half = 0.5 * self.layout.kinds[1].height
         placed = 1.2 + 0.3 * cleared(hand, ready, half)
-        fetched = fetching(hand, ready, self.layout.kinds[1], offset, lift=0.3)
+        fetched = fetching(hand, ready, self.layout.kinds[1], offset, lift=0.25)
         serving = jnp.where(rests_on(ready, 2), placed, fetched)
         return 2.0 * jnp.where(stage == 0, cooking, 1.2 + serving)
 

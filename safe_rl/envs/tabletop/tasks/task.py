@@ -205,13 +205,13 @@ def closeness(dx: Array, dy: Array, dz: Array, scale: float = 4.0) -> Array:
 def approach(dx: Array, dy: Array, dz: Array, lift: float = 0.0) -> Array:
     """Closeness to a goal from above: the way leads 4 cm over it, as high as a rim, until near.
 
-    The share ``lift`` of it is for the height alone, wherever the object is: without it an object
-    that is dragged over the table gets stuck at the rim, and lifting it there gains too little.
+    ``lift`` more is for the height alone, wherever the object is: without it an object that is
+    dragged over the table gets stuck at the rim, and lifting it there gains too little.
     """
     across = jnp.sqrt(dx * dx + dy * dy + 1e-9)
     off = dz - jnp.clip(across - 0.03, 0.0, 0.04)
     height = jnp.clip(1.0 - jnp.abs(off) / 0.08, 0.0, 1.0)
-    return (1.0 - lift) * closeness(dx, dy, off, scale=6.0) + lift * height
+    return closeness(dx, dy, off, scale=6.0) + lift * height
 
 
 def reaching(gripper: Gripper, body: Body, grasp_below: float, open_width: float) -> Array:
@@ -251,7 +251,8 @@ def fetching(
         grasp_below: m below its centre where the fingers should take it.
         open_width: m, of the open fingers.
         above: m, how far above its goal the fingers should open.
-        lift: share of the way's potential that is for its height; see ``approach``.
+        lift: what the height on the way is worth more; see ``approach``. With 0.25 the
+            potential is at most 1.2.
     """
     dx, dy, dz = offset
     carried = 0.5 + 0.4 * approach(dx, dy, dz, lift)
