@@ -53,7 +53,8 @@ def shortest_continuation(
             state,
             letter,
             lambda leaf: code[leaf] & (RECOVERED | ARMED) == RECOVERED | ARMED,
-            lambda code: not code & ARMED,
+            # A letter that recovers into the next violation ends this one, but is no way out.
+            lambda code: not code & (RECOVERED | ARMED),
         )
     return _search(
         machine,

@@ -45,6 +45,17 @@ def test_a_recovery_that_violates_at_once_is_none():
     assert shortest_continuation(machine, violated, "recovery", (1, 0, 0)) == ((0, 0, 1),)
 
 
+def test_no_way_leads_through_the_next_violation():
+    # After a alone only c recovers, and violates at once; that violation would be easy to leave.
+    machine = build_machine(
+        Specification("r", "G !(a | c)", trigger="a", recovery="(a & !c & X c) | (c & X(!a & !c))")
+    )
+    assert machine.atoms == ("a", "c")
+    assert shortest_continuation(machine, after(machine, (1, 0)), "recovery", (1, 0)) is None
+    easy = shortest_continuation(machine, after(machine, (0, 1)), "recovery", (0, 1))
+    assert easy == ((0, 0),)
+
+
 def test_insertions():
     machine = build_machine(
         Specification("r", "(!serve W plate) & G(serve -> WX(!serve W plate))", trigger="serve")
