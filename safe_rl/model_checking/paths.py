@@ -147,6 +147,11 @@ def _steps(checker: Checker, f: CTL, state: int, holds: bool) -> Path:
     (path,) = f.args
     wanted = checker.satisfying(path.args[0])
     sets = checker.after_some(wanted if holds else ~wanted, (path.bounds or (1, 1))[0], keep=True)
+    return _along(checker, state, sets)
+
+
+def _along(checker: Checker, state: int, sets: list[Bools]) -> Path:
+    """A path from ``state`` through the sets of states, from the last set to the first."""
     states = [state]
     for allowed in reversed(sets[:-1]):
         onward = checker.structure.successors(states[-1])
@@ -160,16 +165,12 @@ def _reach(checker: Checker, until: Until, state: int) -> Path:
     """A shortest path into the goal, through what it must go through."""
     structure = checker.structure
     ranks = some_way(structure, until.through, until.goal)
-    reached = ranks >= 0
-    if until.high is not None:
-        reached &= ranks <= until.high - until.low
-    sets = checker.after_some(reached, until.low, until.through, keep=True)
-    states = [state]
-    for allowed in reversed(sets[:-1]):
-        onward = structure.successors(states[-1])
-        if not len(onward):
-            return Path(tuple(states), ends=True)
-        states.append(int(onward[np.argmax(allowed[onward])]))
+    within = None if until.high is None else until.high - until.low
+    reached = _reached(ranks, within)
+    begun = _along(checker, state, checker.after_some(reached, until.low, until.through, keep=True))
+    if begun.ends:
+        return begun
+    states = list(begun.states)
     while ranks[states[-1]] > 0:
         onward = structure.successors(states[-1])
         states.append(int(onward[np.argmax(ranks[onward] == ranks[states[-1]] - 1)]))
