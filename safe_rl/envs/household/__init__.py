@@ -13,7 +13,7 @@ cannot place the jar: it is not in the hand
 from safe_rl.envs.household.describe import describe
 from safe_rl.envs.household.generate import ACTIVITIES, SPLITS, make_task, rules, task_named
 from safe_rl.envs.household.plan import Action, Failure, PlanningTask, Run, Trace
-from safe_rl.envs.household.rollouts import Rollout, outcome_tree, rollouts
+from safe_rl.envs.household.rollouts import Rollout, outcome_chain, outcome_tree, rollouts
 from safe_rl.envs.household.search import shortest_plan
 from safe_rl.envs.household.simulator import Outcome, Simulator
 from safe_rl.envs.household.task import Split, Task
@@ -35,6 +35,7 @@ __all__ = [
     "describe",
     "in_words",
     "make_task",
+    "outcome_chain",
     "outcome_tree",
     "rollouts",
     "rules",

@@ -11,7 +11,7 @@ from typing import Final, get_args
 
 from safe_rl.envs.household.activities import EVERYDAY, Activity
 from safe_rl.envs.household.classes import ontology
-from safe_rl.envs.household.kitchen import SPARE, Chore, Kitchen
+from safe_rl.envs.household.kitchen import SPARE, Chore, Kitchen, NothingLeftError
 from safe_rl.envs.household.maniguard import GROUPS, MANIGUARD
 from safe_rl.envs.household.plan import Action
 from safe_rl.envs.household.scripted import Script, ScriptError
@@ -115,7 +115,7 @@ def _made(split: Split, seed: int, activity: str | None) -> Task:
             task = _planned(
                 name, "+".join(chosen), kitchen, [ACTIVITIES[c](kitchen) for c in chosen]
             )
-        except ScriptError as error:
+        except (ScriptError, NothingLeftError) as error:
             why = str(error)
             continue
         if task is not None:

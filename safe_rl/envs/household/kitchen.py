@@ -13,13 +13,17 @@ from safe_rl.envs.household.actions import FLOOR
 from safe_rl.envs.household.classes import make_scene, ontology
 from safe_rl.envs.household.scripted import Script
 from safe_rl.envs.household.task import Split
-from safe_rl.errors import ConfigurationError
+from safe_rl.errors import SafeRLError
 
 SPARE: Final = "counter"
 """Where the scripts put things aside; every kitchen has it."""
 
 _UNFIT: Final = frozenset({"dining_set_group", "utensil_set", "payload", "hook_frame"})
 """Entities that are several things at once, or that no kitchen has."""
+
+
+class NothingLeftError(SafeRLError):
+    """A kitchen has all the things of some kind already."""
 
 
 @dataclass(frozen=True)
@@ -82,13 +86,11 @@ class Kitchen:
             at: Where it is at the start; nowhere yet if ``None``.
 
         Raises:
-            ConfigurationError: nothing is left that fits.
+            NothingLeftError: nothing is left that fits.
         """
         fitting = [e for e in entities_of(combinations, self._held_out) if e not in self.entities]
         if not fitting:
-            raise ConfigurationError(
-                f"the ontology has no further entity that is {' or '.join(combinations)}"
-            )
+            raise NothingLeftError(f"nothing is left that is {' or '.join(combinations)}")
         name = self.rng.choice(fitting)
         self.entities[name] = name
         if at is not None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
 from safe_rl.envs.household.plan import Action, Failure, Run, Trace
 from safe_rl.envs.household.task import Task
 from safe_rl.errors import ConfigurationError
-from safe_rl.model_checking import ComputationTree, merge_rollouts
+from safe_rl.model_checking import ComputationTree, MarkovChain, markov_chain, merge_rollouts
 
 MOST: Final = 1 << 14
 
@@ -44,13 +44,55 @@ def outcome_tree(task: Task, plan: Sequence[Action], most: int = MOST) -> Comput
     (2, True)
     """
     found = [rollout.run for rollout in rollouts(task, plan, most)]
-    names = dict.fromkeys((*task.specs.propositions, *task.goal.atoms))
-    names.update(dict.fromkeys(sorted(frozenset().union(*(a for run in found for a in run.trace)))))
     return merge_rollouts(
         [run.trace for run in found],
-        list(names),
+        _names(task, (letter for run in found for letter in run.trace)),
         truncated=[run.failure is not None for run in found],
     )
+
+
+def outcome_chain(task: Task, plan: Sequence[Action]) -> MarkovChain:
+    """Return what may come of a plan as a Markov chain, on which PCTL is checked exactly.
+
+    A state is a step of the plan and what has come of it so far; the chain ends with the plan, or
+    where an action fails. It grows with what can be told apart, not with the number of rollouts.
+
+    Raises:
+        ConfigurationError: an action or object is unknown, or nothing can be done at all.
+
+    >>> from safe_rl.envs.household import make_task
+    >>> from safe_rl.model_checking import PctlChecker
+    >>> task = make_task("train", 0, "pour_drink")
+    >>> chain = outcome_chain(task, task.naive)
+    >>> PctlChecker(chain).probabilities("P<=0.1 [F spilled(table)]")[0].round(3)
+    0.2
+    """
+    simulator = task.simulator
+    nodes: dict[tuple[int, int, frozenset[str]], int] = {(0, simulator.start, frozenset()): 0}
+    edges: dict[tuple[int, int], float] = {}
+    letters = [simulator.letter(simulator.start)]
+    for (step, state, _), number in (waiting := list(nodes.items())):
+        if step == len(plan) or simulator.why_not(state, plan[step]) is not None:
+            continue
+        for outcome in simulator.outcomes(state, plan[step]):
+            node = (step + 1, outcome.state, outcome.events)
+            if node not in nodes:
+                nodes[node] = len(nodes)
+                waiting.append((node, nodes[node]))
+                letters.append(simulator.letter(outcome.state, outcome.events))
+            edge = (number, nodes[node])
+            edges[edge] = edges.get(edge, 0.0) + outcome.probability
+    if not edges:
+        raise ConfigurationError("the plan has no action that can be done, so nothing comes of it")
+    names = _names(task, letters)
+    labels = [[name in letter for name in names] for letter in letters]
+    return markov_chain(list(edges), list(edges.values()), labels, names)
+
+
+def _names(task: Task, letters: Iterable[frozenset[str]]) -> list[str]:
+    """The propositions of the rules and of the goal, and all that are true somewhere."""
+    met = sorted(frozenset().union(*letters))
+    return list(dict.fromkeys((*task.specs.propositions, *task.goal.atoms, *met)))
 
 
 def rollouts(task: Task, plan: Sequence[Action], most: int = MOST) -> list[Rollout]:

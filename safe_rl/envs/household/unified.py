@@ -3,19 +3,21 @@
 It is made from the same table of actions as the simulator (:mod:`safe_rl.envs.household.actions`).
 unified-planning has no chance, so each outcome of an action is an action of its own there: the
 intended one under the action's name, another as ``pick__slips``. The problem that
-:func:`make_problem` gives by default has the intended outcomes only.
+:func:`make_problem` gives by default has the intended outcomes only. Quantifiers are written out
+over the scene's objects, because many engines take none.
 
 This is the one place that imports unified-planning.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from safe_rl.envs.household.actions import ACTIONS
 from safe_rl.envs.household.classes import CLASSES, Scene
-from safe_rl.envs.household.schema import Branch, Effect, Need, Schema, Variables
+from safe_rl.envs.household.schema import Branch, Need, Schema, Variables
 from safe_rl.envs.household.vocabulary import EVENTS, FACTS
 from safe_rl.errors import MissingDependencyError
 from safe_rl.logic import Formula, Op, parse
@@ -109,50 +111,40 @@ class _Model:
         for need in schema.needs:
             action.add_precondition(self.need(need, bound))
         if not intended:
-            action.add_precondition(self.quantified(up.Exists, branch.when, branch.exists, bound))
+            action.add_precondition(self.some(branch.when, branch.exists, bound))
         for effect in (*schema.effects, *branch.effects):
-            self.add_effect(action, effect, bound)
+            for choice in self.choices(effect.forall, bound):
+                condition = self.expression(parse(effect.when), choice)
+                for change in effect.changes:
+                    atom = change.removeprefix("!")
+                    if atom.partition("(")[0] not in EVENTS:
+                        value = not change.startswith("!")
+                        action.add_effect(self.atom(atom, choice), value, condition)
         return action
 
     def need(self, need: Need, bound: Mapping[str, Any]) -> Any:
         if need.exists:
-            condition = self.quantified(up.Exists, need.formula, need.exists, bound)
+            condition = self.some(need.formula, need.exists, bound)
         else:
-            condition = self.quantified(up.Forall, need.formula, need.forall, bound)
+            parts = [
+                self.expression(parse(need.formula), choice)
+                for choice in self.choices(need.forall, bound)
+            ]
+            condition = up.And(*parts) if parts else up.TRUE()
         if need.unless == "false":
             return condition
         return up.Or(self.expression(parse(need.unless), bound), condition)
 
-    def quantified(
-        self, quantifier: Any, text: str, variables: Variables, bound: Mapping[str, Any]
-    ) -> Any:
-        if not variables:
-            return self.expression(parse(text), bound)
-        chosen, inner, fits = self.variables(variables, bound)
-        body = self.expression(parse(text), inner)
-        if quantifier is up.Forall:
-            return up.Forall(up.Implies(fits, body), *chosen)
-        return up.Exists(up.And(fits, body), *chosen)
+    def some(self, text: str, variables: Variables, bound: Mapping[str, Any]) -> Any:
+        parts = [self.expression(parse(text), choice) for choice in self.choices(variables, bound)]
+        return up.Or(*parts) if parts else up.FALSE()
 
-    def variables(
+    def choices(
         self, variables: Variables, bound: Mapping[str, Any]
-    ) -> tuple[list[Any], dict[str, Any], Any]:
-        """The variables, what their names stand for, and that each is in its class."""
-        chosen = {name: up.Variable(name, self.thing) for name in variables}
-        classes = [
-            self.classes[kind](chosen[name]) for name, kind in variables.items() if kind != "thing"
-        ]
-        return list(chosen.values()), {**bound, **chosen}, up.And(*classes)
-
-    def add_effect(self, action: Any, effect: Effect, bound: Mapping[str, Any]) -> None:
-        chosen, inner, fits = self.variables(effect.forall, bound)
-        condition = up.And(fits, self.expression(parse(effect.when), inner))
-        for change in effect.changes:
-            atom = change.removeprefix("!")
-            if atom.partition("(")[0] not in EVENTS:
-                action.add_effect(
-                    self.atom(atom, inner), not change.startswith("!"), condition, forall=chosen
-                )
+    ) -> Iterator[Mapping[str, Any]]:
+        """What the names stand for, for each choice of the variables."""
+        for chosen in product(*(self.scene.members[kind] for kind in variables.values())):
+            yield {**bound, **{v: self.objects[o] for v, o in zip(variables, chosen, strict=True)}}
 
     def expression(self, formula: Formula, bound: Mapping[str, Any]) -> Any:
         parts = [self.expression(part, bound) for part in formula.args]
