@@ -4,7 +4,14 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from benchmarks import compile, counterexample, grounding_cost, monitor_step, product_overhead
+from benchmarks import (
+    compile,
+    counterexample,
+    grounding_cost,
+    model_checking,
+    monitor_step,
+    product_overhead,
+)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -17,6 +24,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     compile.main(shared)
     monitor_step.main([*shared, "--peer-python", given.peer_python])
     counterexample.main(shared)
+    model_checking.main(shared)
     product_overhead.main(shared)
     grounding_cost.main(shared)
     return 0
