@@ -17,6 +17,7 @@ from safe_rl import __version__
 from safe_rl.cli.messages import clear_errors
 from safe_rl.cli.model_checking import model_check_command
 from safe_rl.cli.ontology import ontology_app
+from safe_rl.cli.planner import planner_data_command
 from safe_rl.cli.refine import plan_eval_command, refine_command
 
 app = typer.Typer(
@@ -345,6 +346,7 @@ def sensitivity_command(
 
 app.command("refine")(refine_command)
 app.command("plan-eval")(plan_eval_command)
+app.command("planner-data")(planner_data_command)
 
 
 app.command("model-check")(model_check_command)

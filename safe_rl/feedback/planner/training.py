@@ -82,7 +82,7 @@ class Reinforcement:
     prompts: int = 8
     group: int = 8
     learning_rate: float = 3e-4
-    most_words: int = 128
+    most_words: int = 96
     value: PlanValue = PlanValue()
 
 

@@ -226,7 +226,7 @@ def test_the_trainers_take_the_reward(algorithm: str, conversational: bool, tmp_
     rows = [{"prompt": prompt, "task": TASKS[0].name, "difficulty": 1}] * 4
     config = getattr(trl, f"{algorithm}Config")(
         output_dir=str(tmp_path), max_steps=1, per_device_train_batch_size=4, num_generations=4,
-        max_completion_length=8, logging_steps=1, **CPU,
+        max_completion_length=8, logging_steps=1, beta=0.0, **CPU,
     )  # fmt: skip
     trainer = getattr(trl, f"{algorithm}Trainer")(
         model=model,

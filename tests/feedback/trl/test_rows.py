@@ -125,3 +125,20 @@ def test_written_whole_or_not_at_all(log: Path, tmp_path: Path) -> None:
     assert [p.name for p in path.parent.iterdir()] == ["rows.jsonl"]
     with pytest.raises(ConfigurationError, match="did you mean 'sft'"):
         rows_of("sftt", samples)
+
+
+def test_from_the_command_line(log: Path, tmp_path: Path) -> None:
+    from typer.testing import CliRunner
+
+    from safe_rl.cli import app
+
+    output = tmp_path / "pairs.jsonl"
+    done = CliRunner().invoke(
+        app, ["planner-data", str(log), "--kind", "dpo", "--output", str(output)]
+    )
+    assert done.exit_code == 0, done.output
+    assert "wrote 3 rows" in done.output and "3 unsafe" in done.output
+    rows = [json.loads(line) for line in output.read_text().splitlines()]
+    assert rows == dpo_rows(logged(read_log(log)[1]))
+    missing = CliRunner().invoke(app, ["planner-data", str(tmp_path / "none.jsonl")])
+    assert missing.exit_code == 2 and "cannot be read" in missing.output
