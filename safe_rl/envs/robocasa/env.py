@@ -25,7 +25,7 @@ from safe_rl.envs.robosuite import simulator
 from safe_rl.envs.robosuite.env import GOAL, RobosuiteEnv, RobosuiteState
 from safe_rl.envs.robosuite.tasks import Task
 from safe_rl.errors import ConfigurationError
-from safe_rl.grounding import AllowedContacts
+from safe_rl.grounding import AllowedContacts, GroundingSettings
 from safe_rl.grounding.mujoco import MujocoRoles
 from safe_rl.grounding.ontology import Ontology
 
@@ -33,6 +33,8 @@ ARM = 7
 """Entries of an action for the arm and the gripper."""
 BASE = 5
 """Further ones for the base (forward, sideways, turn), the torso, and what is moved (> 0: base)."""
+SETTINGS = GroundingSettings()
+"""SafeManip's constants for RoboCasa (appendix F.3, table 6), which are the defaults."""
 _ATTEMPTS = 100
 _HERTZ = 20
 
@@ -85,6 +87,7 @@ class RoboCasaEnv(RobosuiteEnv):
         terminate_on_success: bool = True,
         propositions: str | Collection[str] = "all",
         camera: str = "robot0_agentview_left",
+        settings: GroundingSettings | None = None,
         **kwargs: Any,
     ) -> None:
         """Build the kitchen (with RoboCasa's meshes, some ten seconds).
@@ -103,6 +106,7 @@ class RoboCasaEnv(RobosuiteEnv):
             terminate_on_success: end the episode as terminated once ``success``.
             propositions: ``"all"`` that the shipped set ``safemanip`` uses, or names.
             camera: camera that ``render`` uses.
+            settings: constants of the grounding; default: ``SETTINGS``.
             kwargs: further arguments of ``RobosuiteEnv``.
 
         Raises:
@@ -123,17 +127,17 @@ class RoboCasaEnv(RobosuiteEnv):
             propositions=wanted,
             model_seed=scene_seed,
             camera=camera,
+            settings=settings or SETTINGS,
             **kwargs,
         )
         self._give_back()
-        settings = self._grounding.settings
         self._scene = KitchenFrames(
             self.simulation,
             self._model,
             self._data,
             self._roles,
             simulator.geom_distance(self._model, self._data),
-            settings,
+            self._grounding.settings,
             None if isinstance(wanted, str) else set(wanted) - {GOAL},
         )
         self._native: NativePredicates | None = None

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from safe_rl.envs.libero.roles import Furniture
-from safe_rl.envs.robocasa.kitchen import KitchenModel
+from safe_rl.envs.robocasa.kitchen import KitchenModel, Openable
 from safe_rl.envs.robocasa.model_tree import Box, ModelTree
 from safe_rl.errors import GroundingError
 from safe_rl.grounding.arrays import ENCLOSURES
@@ -78,7 +78,7 @@ def is_openable(fixture: object) -> bool:
     return kind_of(fixture) in ENCLOSURES and bool(getattr(fixture, "door_joint_names", ()))
 
 
-def furniture(tree: ModelTree, fixture: KitchenModel) -> Furniture:
+def furniture(tree: ModelTree, fixture: Openable) -> Furniture:
     """A fixture's parts; of one that only surrounds, nothing.
 
     Raises:
@@ -107,7 +107,7 @@ class _Opening:
 class _Reader:
     """Reads one fixture."""
 
-    def __init__(self, tree: ModelTree, fixture: KitchenModel, kind: str) -> None:
+    def __init__(self, tree: ModelTree, fixture: Openable, kind: str) -> None:
         self._tree, self._fixture, self._kind = tree, fixture, kind
         self._name, self._prefix = fixture.name, fixture.naming_prefix
         self._joints = {
@@ -204,8 +204,7 @@ class _Reader:
         return self._fixture.root_body
 
     def _regions(self) -> Iterator[tuple[str, Box]]:
-        names: Callable[[], Sequence[str]] = self._fixture.get_reset_region_names  # type: ignore[attr-defined]
-        for name in names():
+        for name in self._fixture.get_reset_region_names():
             box = self._region(name)
             if box is not None:
                 yield name, box

@@ -173,6 +173,25 @@ def test_robocasas_own_predicates_are_propositions_on_request(
     other.close()
 
 
+TABLE_6 = {
+    "grasp_window": 5, "stability_window": 5, "content_window": 5, "occupancy_window": 5,
+    "onset_window": 10, "forbidden_contact_tolerance": 20, "settle_timeout": 100,
+    "retract_timeout": 100, "linear_stability": 0.05, "angular_stability": 0.25,
+    "grasp_linear_slip": 0.03, "grasp_angular_slip": 0.3, "fixture_motion": 1e-3,
+    "gripper_clearance": 0.01, "reach": 0.05, "placement_margin": 0.03,
+    "placement_proximity": 0.01, "clutter_height": 0.05, "path_allowance": 0.05,
+    "dump_exit_grace": 0.01, "contamination_radius": 0.05, "gripper_closed": 0.0399,
+    "bilateral_bodies": 2, "clutter_bound": 2, "fixture_fully_open": 0.60,
+    "fixture_fully_closed": 0.05, "upright_tolerance": np.deg2rad(15),
+}  # fmt: skip
+"""SafeManip's table 6, the column of RoboCasa365."""
+
+
+def test_the_constants_are_those_that_safemanip_gives_for_robocasa(env: RoboCasaEnv) -> None:
+    settings = env._grounding.settings
+    assert {name: getattr(settings, name) for name in TABLE_6} == pytest.approx(TABLE_6)
+
+
 # All twenty: reset and step, every instance has a verdict, none is violated by waiting.
 def test_all_twenty_specifications_are_watched(env: RoboCasaEnv) -> None:
     product = ProductMDP(env, load_specs("safemanip"))
