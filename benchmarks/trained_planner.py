@@ -97,6 +97,21 @@ def table_of(
     return table
 
 
+def markdown(found: Mapping[str, Mapping[str, Sequence[Mapping[str, Share]]]]) -> str:
+    """Return the shares as tables for a page, one for each split."""
+    lines: list[str] = []
+    for split, arms in found.items():
+        lines += [f"**{split.replace('_', '-')} tasks**", ""]
+        lines.append("| | feedback | " + " | ".join(WORDS[name] for name in COUNTS) + " |")
+        lines.append("| --- | --- |" + " ---: |" * len(COUNTS))
+        for arm, rounds in arms.items():
+            for number, row in enumerate(rounds):
+                cells = [ARMS[arm] if number == 0 else "", str(number) if number else "none"]
+                lines.append(f"| {' | '.join([*cells, *(str(row[n]) for n in COUNTS)])} |")
+        lines.append("")
+    return "\n".join(lines)
+
+
 def figure(
     found: Mapping[str, Mapping[str, Sequence[Mapping[str, Share]]]], path: Path, seeds: int
 ) -> Path:
@@ -143,6 +158,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     options.add_argument(
         "--validation", action="store_true", help="score on validation tasks, to choose settings"
     )
+    options.add_argument("--markdown", action="store_true", help="print tables for a page, too")
     options.add_argument("--train", type=int, help="training tasks")
     options.add_argument("--epochs", type=float, help="passes of supervised fine-tuning")
     options.add_argument("--steps", type=int, help="steps of GRPO")
@@ -157,6 +173,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     title = f"{settings.test} tasks, {seeds} seeds (mean ± half the 95% interval)"
     for split, arms in found.items():
         console.print(table_of(split, arms, untold[split], title))
+    if given.markdown:
+        print(markdown(found))
     console.print(f"{seconds / 60:.0f} minutes of CPU time", highlight=False)
     content = {
         "settings": asdict(settings),

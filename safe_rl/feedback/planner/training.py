@@ -23,7 +23,7 @@ class Imitation:
         learning_rate: its peak; it warms up and decays to zero on a cosine.
     """
 
-    epochs: float = 3.0
+    epochs: float = 5.0
     batch: int = 16
     learning_rate: float = 2e-3
 
