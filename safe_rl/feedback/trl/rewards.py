@@ -106,8 +106,9 @@ def plan_reward_func(
             empty is not judged: it is for another reward function.
         spelling: turns an answer into one that the check can read.
 
-    Raises (when it is called):
-        ConfigurationError: the data set has no such column, or there is no task of that name.
+    Raises:
+        ConfigurationError: (when it is called) the data set has no such column, or there is no task
+            of that name.
 
     >>> from safe_rl.envs.household import task_named
     >>> reward = plan_reward_func(task_named)
@@ -116,7 +117,7 @@ def plan_reward_func(
     ...     completions=["close(jar), pick(jar), place(jar, counter)", "pick(jar)", "Yes!"],
     ...     task=["household/train/12", "household/train/12", None],
     ... )
-    [1.0, -2.0, None]
+    [1.0, -1.0, None]
     """
     worth = value or PlanValue()
 
