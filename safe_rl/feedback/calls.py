@@ -33,7 +33,8 @@ class Reply:
         prompt_tokens, completion_tokens: as counted by the endpoint, else estimated.
         estimated: whether the counts are estimates, one token for four bytes.
         attempts: how many requests were made.
-        seconds: from the first request to the end, waiting for a turn included.
+        seconds: from the beginning of the first request to the end of the last, waits between
+            them included; not the wait for the first turn.
     """
 
     text: str
@@ -146,12 +147,13 @@ class Caller:
             PlannerRefusedError: trying again would not help.
             StoppedError: the run was stopped.
         """
-        begin = time.monotonic()
+        begin: float | None = None
         prompt = sum(len(message["content"].encode()) for message in messages) // 4 + 1
         fault, attempt = "", 0
         for attempt in range(1, self.retries + 2):
             try:
                 with self.pace.turn():
+                    begin = time.monotonic() if begin is None else begin
                     answer = as_answer(planner(messages))
             except PlannerUnavailableError as error:
                 fault = str(error)
@@ -177,8 +179,12 @@ class Caller:
                     ),
                     estimated=None in counts,
                     attempts=attempt,
-                    seconds=time.monotonic() - begin,
+                    seconds=_since(begin),
                 )
         # What a failed request cost is not known: its prompt was sent, and is counted as sent once.
         words = f"no answer after {attempt} attempt{'s' * (attempt != 1)}: {fault}"
-        return Reply("", words, False, prompt, 0, True, attempt, time.monotonic() - begin)
+        return Reply("", words, False, prompt, 0, True, attempt, _since(begin))
+
+
+def _since(begin: float | None) -> float:
+    return 0.0 if begin is None else time.monotonic() - begin

@@ -49,7 +49,7 @@ class Endpoint:
         stream: take the answer as a stream of server-sent events.
         timeout: seconds without a byte after which a request has failed.
         deadline: seconds after which a stream has failed, however often it still says something.
-        extra: further fields of the request's body.
+        extra: further fields of the request's body; logs show them, so they may hold no secret.
 
     The key is read from ``OPENAI_API_KEY`` when the endpoint is made. Without that variable, an
     address of your own is sent a placeholder.

@@ -111,7 +111,7 @@ class Round:
         judgement: what the check says.
         prompt_tokens, completion_tokens, estimated: see :class:`safe_rl.feedback.calls.Reply`.
         attempts: how many requests were made.
-        seconds: how long the planner took, with waiting and retries.
+        seconds: how long the planner took, with retries and the waits between them.
         stopped: why the refinement ended with this round, or ``None``.
     """
 

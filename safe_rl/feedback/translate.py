@@ -20,9 +20,9 @@ from safe_rl.errors import (
     UnknownPropositionError,
 )
 from safe_rl.feedback.calls import Caller
+from safe_rl.feedback.loop import refine_problem
 from safe_rl.feedback.planners import Message, Planner
 from safe_rl.feedback.prompts import translation_prompt
-from safe_rl.feedback.loop import refine_problem
 from safe_rl.feedback.rounds import Judgement, Round
 from safe_rl.logic import FALSE, TRUE, Formula, Op, parse
 

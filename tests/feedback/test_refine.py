@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 from safe_rl.errors import ConfigurationError, RecordingError
 from safe_rl.feedback.calls import Caller, Pace
-from safe_rl.feedback.planners import Answer, PlannerRefusedError, PlannerUnavailableError
 from safe_rl.feedback.loop import refine_problem, refine_problems
+from safe_rl.feedback.planners import Answer, PlannerRefusedError, PlannerUnavailableError
 from safe_rl.feedback.rounds import Judgement, next_messages, round_from_json
 from safe_rl.feedback.run_log import RunLog, read_log
 from tests.feedback.letters import Letters

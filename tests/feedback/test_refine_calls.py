@@ -57,6 +57,18 @@ def test_waits_grow_and_are_bounded(clock: Clock) -> None:
     assert reply.seconds == pytest.approx(sum(clock.waits))
 
 
+def test_seconds_are_those_of_the_requests(clock: Clock) -> None:
+    pace = Pace()
+    pace.hold(50.0)
+
+    def planner(messages):
+        clock.now += 3.0
+        return "fine"
+
+    reply = Caller(pace).call(planner, MESSAGES)
+    assert reply.seconds == pytest.approx(3.0), "the wait for a turn is not the planner's"
+
+
 def test_a_pause_that_is_asked_for_holds_everybody(clock: Clock) -> None:
     pace = Pace()
     failures = [PlannerUnavailableError("full", retry_after=30.0)]

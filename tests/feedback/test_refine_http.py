@@ -8,8 +8,8 @@ pytest.importorskip("openai")
 
 from safe_rl.feedback.calls import Caller, Pace
 from safe_rl.feedback.endpoints import Endpoint
-from safe_rl.feedback.planners import PlannerRefusedError
 from safe_rl.feedback.loop import refine_problem, refine_problems
+from safe_rl.feedback.planners import PlannerRefusedError
 from safe_rl.feedback.run_log import RunLog, read_log
 from safe_rl.feedback.translate import translate
 from tests.feedback.chat_server import serving

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from safe_rl.errors import ConfigurationError, UnknownPropositionError
 from safe_rl.feedback.calls import Caller, Pace
-from safe_rl.feedback.planners import Answer
 from safe_rl.feedback.loop import refine_problems
+from safe_rl.feedback.planners import Answer
 from safe_rl.feedback.translate import (
     TranslationProblem,
     check_formula,
