@@ -12,6 +12,7 @@ from typing import Literal, get_args
 
 from safe_rl.envs.household.classes import ontology
 from safe_rl.envs.household.describe import describe
+from safe_rl.envs.household.plan import PlanningTask
 from safe_rl.envs.household.task import Task
 from safe_rl.errors import ConfigurationError, UnknownPropositionError, near
 from safe_rl.feedback.calls import Caller
@@ -45,7 +46,7 @@ class TaskProblem:
         UnknownPropositionError: a formula names a proposition that the task does not have.
     """
 
-    task: Task
+    task: PlanningTask
     told: Told = "words"
     runs: int = 0
     ctl: tuple[str, ...] = ()
@@ -135,7 +136,7 @@ def with_specs(task: Task, specs: Specs) -> Task:
 
 def refine(
     planner: Planner | PlannerPerRound,
-    task: Task,
+    task: PlanningTask,
     specs: Specs | None = None,
     max_rounds: int = 3,
     *,
@@ -156,7 +157,7 @@ def refine(
         planner: ``planner(messages) -> text``, such as an
             :class:`~safe_rl.feedback.endpoints.Endpoint`.
         task: what is to be done.
-        specs: rules of safety instead of the task's own.
+        specs: rules of safety instead of the task's own; for tasks of the household.
         max_rounds: how many rounds at most.
         token_limit: no round begins once so many tokens were used.
         told: how the rules are told before the first round.
@@ -177,9 +178,14 @@ def refine(
     >>> [one.judgement.outcome for one in found.rounds], found.stopped
     (['unsafe', 'safe and complete'], 'success')
     """
-    problem = TaskProblem(
-        task if specs is None else with_specs(task, specs), told, runs, tuple(ctl)
-    )
+    if specs is not None:
+        if not isinstance(task, Task):
+            raise ConfigurationError(
+                f"{task.name}: rules can be replaced in tasks of the household only, and this is "
+                f"a {type(task).__name__}; leave out specs"
+            )
+        task = with_specs(task, specs)
+    problem = TaskProblem(task, told, runs, tuple(ctl))
     if log is not None:
         (found,) = refine_problems(
             planner,
