@@ -7,7 +7,7 @@ Python's own reading would drop.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final
 
 from safe_rl.feedback.plan_lines import RawStep
@@ -95,14 +95,14 @@ def _steps(item: Any, read_text: ReadText) -> Sequence[RawStep]:
             if len(found) == 1:
                 return found
             raise _unreadable(item)
-        args = tuple(_arguments(item, name))
+        args = _numbered(_arguments(item, name))
         if not args and not name.strip().replace("_", "").replace("-", "").isalnum():
             return read_text(name)
         return [RawStep(f"{name}({', '.join(args)})", name.strip(), args)]
     if isinstance(item, str):
         return read_text(item)
     if isinstance(item, list) and item and all(isinstance(part, str) for part in item):
-        return [RawStep(" ".join(item), item[0], tuple(item[1:]))]
+        return [RawStep(" ".join(item), item[0], _numbered(item[1:]))]
     raise _unreadable(item)
 
 
@@ -141,6 +141,17 @@ def _arguments(pairs: Pairs, name: str) -> Iterator[str]:
                 yield part
 
 
+def _numbered(args: Iterable[str]) -> tuple[str, ...]:
+    """Arguments, with numbers of their own (``"cat", "1000"``) joined to the names before."""
+    found: list[str] = []
+    for arg in args:
+        if found and arg.isdigit():
+            found[-1] += f"_{arg}"
+        else:
+            found.append(arg)
+    return tuple(found)
+
+
 def _from_mapping(pairs: Pairs) -> list[RawStep]:
     """Steps as ``{"PICK": ["cup"], "PLACE": ["cup", "table"]}``."""
     steps = []
@@ -150,7 +161,7 @@ def _from_mapping(pairs: Pairs) -> list[RawStep]:
         args = [value] if isinstance(value, str) else value
         if not isinstance(args, list) or not all(isinstance(arg, str) for arg in args):
             raise _unreadable(pairs)
-        kept = tuple(arg for arg in args if arg)
+        kept = _numbered(arg for arg in args if arg)
         steps.append(RawStep(f"{name}({', '.join(kept)})", name, kept))
     return steps
 

@@ -28,8 +28,8 @@ _MARK: Final = re.compile(
 )
 _CALL: Final = re.compile(r"(?P<name>[A-Za-z_][\w-]*)(?P<gap>\s*)\((?P<args>[^()]*)\)")
 _LIST: Final = re.compile(r"\((?P<name>[A-Za-z_][\w-]*)(?P<args>(?:\s+\??[\w-]+)*)\s*\)")
-_PROGRAM: Final = re.compile(r"\[(?P<name>\w+)\](?P<args>(?:\s*<[^<>]*>(?:\s*\(\d+\))?)*)")
-_PROGRAM_OBJECT: Final = re.compile(r"<([^<>]*)>(?:\s*\((\d+)\))?")
+_PROGRAM: Final = re.compile(r"\[(?P<name>\w+)\](?P<args>(?:\s*<[^<>]*>(?:\s*\([\d.]+\))?)*)")
+_PROGRAM_OBJECT: Final = re.compile(r"<([^<>]*)>(?:\s*\((?:\d+\.)?(\d+)\))?")
 _BETWEEN: Final = re.compile(
     r"(?:[\s,;.&\[\]\"'`*|]|->|=>|→|\b(?:and|then|next|finally)\b|(?:\bstep\s*)?\d+\s*[.):])*",
     re.IGNORECASE,

@@ -127,7 +127,8 @@ class Vocabulary:
     def exact_object(self, text: str) -> str | None:
         """Return the object that a name means without a guess at spelling, or ``None``."""
         name = plain(text)
-        return self._plain_objects.get(name) or self._other_names.get(name)
+        found = self._plain_objects.get(name) or self._other_names.get(name)
+        return found or self._numberless(name)
 
     def unknown_action(self, text: str) -> str:
         """Return what is said of a name that is no action's."""

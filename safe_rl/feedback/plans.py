@@ -12,7 +12,6 @@ from typing import Final
 from weakref import WeakKeyDictionary
 
 from safe_rl.automata import compile_ltlf
-from safe_rl.envs.household.describe import describe
 from safe_rl.envs.household.plan import Action, PlanningTask, Run, Trace
 from safe_rl.envs.household.rollouts import MOST as MOST_ROLLOUTS
 from safe_rl.envs.household.rollouts import rollouts
@@ -20,7 +19,6 @@ from safe_rl.envs.household.task import Task
 from safe_rl.feedback.counterexample import Counterexample, Feedback
 from safe_rl.feedback.explaining import Explainer
 from safe_rl.feedback.plan_reading import Outcome, PlanReader
-from safe_rl.feedback.planners import Message
 from safe_rl.feedback.rounds import Judgement
 
 
@@ -152,42 +150,6 @@ def check_every_outcome(
         (rollout.probability, checker.judge(task, actions, rollout.run))
         for rollout in rollouts(task, actions, most)
     ]
-
-
-class PlanProblem:
-    """A planning task as the refinement loop takes it.
-
-    Attributes:
-        task: The task.
-    """
-
-    def __init__(self, task: Task, rules: bool = True) -> None:
-        """Hold a task of the household.
-
-        Args:
-            task: The task.
-            rules: Whether the planner is told the rules of safety.
-        """
-        self.task = task
-        self._rules = rules
-
-    @property
-    def name(self) -> str:
-        """The task's name."""
-        return self.task.name
-
-    @property
-    def split(self) -> str:
-        """The split that the task is of."""
-        return self.task.name.split("/")[1]
-
-    def opening(self) -> Sequence[Message]:
-        """The task in words."""
-        return [{"role": "user", "content": describe(self.task, self._rules)}]
-
-    def judge(self, answer: str) -> Judgement:
-        """Check an answer."""
-        return check_plan(answer, self.task).judgement()
 
 
 class PlanChecker:

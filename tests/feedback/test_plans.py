@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from safe_rl.envs.household import SPLITS, Action, make_task
 from safe_rl.errors import ConfigurationError
-from safe_rl.feedback.plans import Outcome, PlanProblem, check_every_outcome, check_plan
-from safe_rl.feedback.rounds import Problem
+from safe_rl.feedback.plans import Outcome, check_every_outcome, check_plan
 from safe_rl.monitors import Monitor, Verdict
 from safe_rl.specs import SpecSet
 
@@ -307,27 +306,22 @@ def test_chance_is_drawn_from_a_seed():
     assert sum(chance for chance, _ in found) == pytest.approx(1)
 
 
-def test_judgements_and_problems_of_the_refinement_loop():
-    problem = PlanProblem(JAR)
-    assert isinstance(problem, Problem)
-    assert (problem.name, problem.split) == ("household/train/12", "train")
-    (message,) = problem.opening()
-    assert "The jar must stay on the table until it is closed." in message["content"]
-    done = problem.judge(lines(*STEPS))
+def test_judgements_for_the_refinement_loop():
+    def judged(text):
+        return check_plan(text, JAR).judgement()
+
+    done = judged(lines(*STEPS))
     assert (done.outcome, done.words, done.plan) == ("safe and complete", "", tuple(STEPS))
     assert done.valid and done.success and done.safe
-    unsafe = problem.judge("pick(jar), place(jar, counter), close(jar)")
-    assert (unsafe.outcome, unsafe.valid, unsafe.success, unsafe.safe) == (
-        "unsafe",
-        True,
-        True,
-        False,
-    )
+    unsafe = judged("pick(jar), place(jar, counter), close(jar)")
+    assert (unsafe.outcome, unsafe.valid, unsafe.success) == ("unsafe", True, True)
+    assert not unsafe.safe
     assert unsafe.verdicts["close_before_lift"] == "VIOLATED"
     assert json.loads(json.dumps(unsafe.violations))[0]["instance"] == "close_before_lift"
     for text in ("nothing", "fly(jar)", "close()", "close(urn)", "place(jar, table)"):
-        judged = problem.judge(text)
-        assert not (judged.valid or judged.success or judged.safe), text
+        found = judged(text)
+        assert not (found.valid or found.success or found.safe), text
+        assert found.words
 
 
 def test_a_task_without_rules_is_refused():

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import product
+from typing import Final
 
-from safe_rl.envs.household.actions import ACTIONS
-from safe_rl.envs.household.plan import Action
-from safe_rl.envs.household.task import Task
-from safe_rl.envs.household.vocabulary import in_words
+from safe_rl.envs.household.plan import PlanningTask
 from safe_rl.specs import Instance
 
-HOW_TO_ANSWER = "Answer with the plan only: one action on each line, such as pick(cup)."
+HOW_TO_ANSWER: Final = "Answer with the plan only: one action on each line, such as pick(cup)."
 
 
-def describe(task: Task, rules: bool = True) -> str:
+def describe(task: PlanningTask, rules: bool = True) -> str:
     """Return everything that a planner has to know: scene, actions, rules and goal.
 
     Args:
@@ -26,9 +24,9 @@ def describe(task: Task, rules: bool = True) -> str:
     A robot with one hand works in a kitchen. There are:
     """
     parts = [
-        "A robot with one hand works in a kitchen. There are:\n" + ", ".join(task.objects) + ".",
-        "At the start:\n" + "\n".join(f"- {words}" for words in _start(task)),
-        "It can do:\n" + "\n".join(f"- {words}" for words in action_lines()),
+        f"{task.setting} There are:\n" + ", ".join(task.objects) + ".",
+        "At the start:\n" + "\n".join(f"- {words}" for words in task.start_in_words()),
+        "It can do:\n" + "\n".join(f"- {words}" for words in task.actions_in_words()),
     ]
     if rules:
         parts.append("Rules of safety:\n" + "\n".join(f"- {words}" for words in rule_lines(task)))
@@ -36,14 +34,7 @@ def describe(task: Task, rules: bool = True) -> str:
     return "\n\n".join(parts)
 
 
-def action_lines() -> Iterator[str]:
-    """Yield each action with what it does: ``pick(o): take o into the empty hand``."""
-    for schema in ACTIONS.values():
-        words = schema.says.format(**{name: name for name in schema.parameters})
-        yield f"{Action(schema.name, schema.parameters)}: {words}"
-
-
-def rule_lines(task: Task) -> Iterator[str]:
+def rule_lines(task: PlanningTask) -> Iterator[str]:
     """Yield each rule of a task in words, once, with the objects that it is about."""
     by_rule: dict[str, list[Instance]] = {}
     for instance in task.specs.instances:
@@ -67,13 +58,3 @@ def _choices(variables: tuple[str, ...], instances: list[Instance]) -> str:
         return "; ".join(f"{variable.upper()}: {', '.join(names)}" for variable, names in pairs)
     names = " and ".join(variable.upper() for variable in variables)
     return f"{names}: {', '.join(' and '.join(choice) for choice in chosen)}"
-
-
-def _start(task: Task) -> Iterator[str]:
-    """The facts at the start, and which doors are closed."""
-    simulator = task.simulator
-    for fact in simulator.true_facts(simulator.start):
-        yield in_words(fact)
-    for door in simulator.scene.members["door"]:
-        if not simulator.holds(simulator.start, f"open({door})"):
-            yield f"the {door.replace('_', ' ')} is closed"

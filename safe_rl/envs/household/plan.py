@@ -5,7 +5,7 @@ Both domains, the household and VirtualHome's, give these; whoever checks plans 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
@@ -72,6 +72,10 @@ class PlanningTask(Protocol):
         """The goal in words."""
 
     @property
+    def setting(self) -> str:
+        """Who acts where, one sentence."""
+
+    @property
     def signatures(self) -> Mapping[str, tuple[str, ...]]:
         """Each action's name with the names of its parameters."""
 
@@ -103,3 +107,9 @@ class PlanningTask(Protocol):
 
     def missing(self, letter: frozenset[str]) -> tuple[str, ...]:
         """Return in words what of the goal does not hold in a letter."""
+
+    def start_in_words(self) -> Iterable[str]:
+        """Return what holds at the start, one clause for each fact."""
+
+    def actions_in_words(self) -> Iterable[str]:
+        """Return each action with what it does, such as ``pick(o): take o into the hand``."""

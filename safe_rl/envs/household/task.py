@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
-from safe_rl.envs.household.actions import ALIASES, SIGNATURES
+from safe_rl.envs.household.actions import ACTIONS, ALIASES, SIGNATURES
 from safe_rl.envs.household.classes import make_scene, ontology
 from safe_rl.envs.household.plan import Action, Run
 from safe_rl.envs.household.simulator import Simulator
@@ -49,6 +49,11 @@ class Task:
     derived: Mapping[str, str]
     reference: tuple[Action, ...] = ()
     naive: tuple[Action, ...] = ()
+
+    @property
+    def setting(self) -> str:
+        """Who acts where, one sentence."""
+        return "A robot with one hand works in a kitchen."
 
     @cached_property
     def simulator(self) -> Simulator:
@@ -97,6 +102,21 @@ class Task:
             if (fact.removeprefix("!") in letter) == fact.startswith("!")
         ]
         return tuple(in_words(f.removeprefix("!"), value=f.startswith("!")) for f in lacking)
+
+    def start_in_words(self) -> Iterator[str]:
+        """Yield the facts at the start, and which doors are closed."""
+        simulator = self.simulator
+        for fact in simulator.true_facts(simulator.start):
+            yield in_words(fact)
+        for door in simulator.scene.members["door"]:
+            if not simulator.holds(simulator.start, f"open({door})"):
+                yield f"the {door.replace('_', ' ')} is closed"
+
+    def actions_in_words(self) -> Iterator[str]:
+        """Yield each action with what it does."""
+        for schema in ACTIONS.values():
+            words = schema.says.format(**{name: name for name in schema.parameters})
+            yield f"{Action(schema.name, schema.parameters)}: {words}"
 
     def problem(self, all_outcomes: bool = False) -> Problem:
         """Return the task as a problem of unified-planning, without its rules of safety.
