@@ -51,7 +51,7 @@ $(VENV)/.demo: $(VENV)/.made pyproject.toml $(PINS)
 $(VENV)/.test: $(VENV)/.demo
 	$(PIP) install --quiet -c $(PINS) $(TORCH)
 	$(PIP) install --quiet -c $(PINS) -e ".[sb3,jax,robosuite,data,llm,trl,planning,mona,docs,dev]"
-	$(PIP) install --quiet -c $(PINS) --no-deps robosuite pyModelChecking
+	$(PIP) install --quiet -c $(PINS) --no-deps robosuite pyModelChecking eai-eval
 	@touch $@
 
 # LIBERO: its packages, none of which may bring what it requires, and 340 MB of meshes.
