@@ -137,7 +137,7 @@ def test_a_model_that_is_none_is_refused(xml, words):
         placements_in("x", xml)
 
 
-LIBERO = {"bddl_file_name": "/home/me/bddl_files/libero_goal/put_it_there.bddl"}
+LIBERO = {"bddl_file_name": "/data/bddl_files/libero_goal/put_it_there.bddl"}
 ROBOMIMIC = {"env_args": json.dumps({"env_name": "Lift", "type": 1})}
 
 

@@ -22,6 +22,7 @@ SLOW = {
     "docs/evaluation.md",
     "docs/robosuite.md",
     "docs/own-environment.md",
+    "docs/refinement.md",
 }
 
 

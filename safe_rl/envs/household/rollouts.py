@@ -64,7 +64,7 @@ def outcome_chain(task: Task, plan: Sequence[Action]) -> MarkovChain:
     >>> from safe_rl.model_checking import PctlChecker
     >>> task = make_task("train", 0, "pour_drink")
     >>> chain = outcome_chain(task, task.naive)
-    >>> PctlChecker(chain).probabilities("P<=0.1 [F spilled(table)]")[0].round(3)
+    >>> round(float(PctlChecker(chain).probabilities("P<=0.1 [F spilled(table)]")[0]), 3)
     0.2
     """
     simulator = task.simulator
