@@ -70,11 +70,20 @@ class GroundAction:
         cannot: The beginning of the words for a failure.
         needs: The conditions in order, each with the words where it does not hold.
         branches: The outcomes, the intended one first.
+        all_of: The needs of one cube, as one.
+        some_of: The other needs.
     """
 
     cannot: str
     needs: tuple[tuple[Cubes, str], ...]
     branches: tuple[GroundBranch, ...]
+    all_of: Cube
+    some_of: tuple[Cubes, ...]
+
+    def can(self, state: int) -> bool:
+        """Whether the action can be done."""
+        mask, value = self.all_of
+        return state & mask == value and all(holds(cubes, state) for cubes in self.some_of)
 
 
 class Grounder:
@@ -94,10 +103,13 @@ class Grounder:
         """Return a schema's action over the objects ``args``."""
         bound = dict(zip(schema.parameters, args, strict=True))
         common = [*self._changes(schema.effects, bound)]
+        needs = tuple(self._needs(schema.needs, bound, args))
         return GroundAction(
             f"cannot {_filled(schema.cannot, bound)}: ",
-            tuple(self._needs(schema.needs, bound, args)),
+            needs,
             tuple(self._branches(schema.branches, bound, common)),
+            _together([cubes[0] for cubes, _ in needs if len(cubes) == 1]),
+            tuple(cubes for cubes, _ in needs if len(cubes) != 1),
         )
 
     def cubes(self, text: str, bound: Mapping[str, str] | None = None) -> Cubes:
@@ -216,6 +228,25 @@ class Grounder:
         if head in FACTS:
             return False  # a fact that cannot come about, such as inside(cup,cup)
         raise ConfigurationError(f"{name!r} is neither a fact nor a class of objects")
+
+
+def holds(cubes: Cubes, state: int) -> bool:
+    """Whether a condition holds in a state."""
+    for mask, value in cubes:  # faster than any() with a generator
+        if state & mask == value:
+            return True
+    return False
+
+
+def _together(cubes: Iterable[Cube]) -> Cube:
+    """The cube of the states that all these cubes hold in."""
+    mask = value = 0
+    for more, wanted in cubes:
+        if (value ^ wanted) & mask & more:
+            return (0, 1)  # they contradict each other: it holds nowhere
+        mask |= more
+        value |= wanted
+    return mask, value
 
 
 def _simplified(cubes: Iterable[Cube]) -> Cubes:

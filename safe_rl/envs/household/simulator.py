@@ -8,7 +8,14 @@ from typing import Final, NamedTuple
 
 from safe_rl.envs.household.actions import ACTIONS
 from safe_rl.envs.household.classes import Scene
-from safe_rl.envs.household.ground import Change, Cubes, GroundAction, GroundBranch, Grounder
+from safe_rl.envs.household.ground import (
+    Change,
+    Cubes,
+    GroundAction,
+    GroundBranch,
+    Grounder,
+    holds,
+)
 from safe_rl.envs.household.plan import Action, Failure, Run
 from safe_rl.envs.household.vocabulary import facts
 from safe_rl.errors import ConfigurationError, near
@@ -115,7 +122,7 @@ class Simulator:
             if len(self._letters) >= _MOST_LETTERS:
                 self._letters.clear()
             names = self.true_facts(state)
-            names += [name for cubes, name in self._derived if _holds(cubes, state)]
+            names += [name for cubes, name in self._derived if holds(cubes, state)]
             found = self._letters[state] = frozenset(names)
         return found | events if events else found
 
@@ -126,10 +133,10 @@ class Simulator:
             ConfigurationError: no such action or object, or the wrong number of objects.
         """
         ground = self._ground(action)
-        for cubes, words in ground.needs:
-            if not _holds(cubes, state):
-                return ground.cannot + words
-        return None
+        if ground.can(state):
+            return None
+        words = next(words for cubes, words in ground.needs if not holds(cubes, state))
+        return ground.cannot + words
 
     def move(self, state: int, action: Action) -> Moved | str:
         """Return what an action does if all goes as intended, or why it cannot be done.
@@ -160,7 +167,7 @@ class Simulator:
         if words is not None:
             raise ConfigurationError(f"{action} has no outcome here: {words}")
         intended, *others = self._ground(action).branches
-        others = [branch for branch in others if _holds(branch.cubes, state)]
+        others = [branch for branch in others if holds(branch.cubes, state)]
         left = 1.0 - sum(branch.probability for branch in others)
         return (
             Outcome(left, *_apply(intended.changes, state), intended.name),
@@ -219,13 +226,6 @@ class Simulator:
                     )
             found = self._actions[action] = self._grounder.action(schema, action.args)
         return found
-
-
-def _holds(cubes: Cubes, state: int) -> bool:
-    for mask, value in cubes:  # faster than any() with a generator
-        if state & mask == value:
-            return True
-    return False
 
 
 def _apply(changes: tuple[Change, ...], state: int) -> Moved:
