@@ -10,6 +10,7 @@ from benchmarks import (
     grounding_cost,
     model_checking,
     monitor_step,
+    plan_checks,
     product_overhead,
 )
 
@@ -24,6 +25,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     compile.main(shared)
     monitor_step.main([*shared, "--peer-python", given.peer_python])
     counterexample.main(shared)
+    plan_checks.main(shared)
     model_checking.main(shared)
     product_overhead.main(shared)
     grounding_cost.main(shared)

@@ -6,7 +6,13 @@ import math
 import pytest
 
 from benchmarks import compile as compile_benchmark
-from benchmarks import counterexample, grounding_cost, monitor_step, product_overhead
+from benchmarks import (
+    counterexample,
+    grounding_cost,
+    monitor_step,
+    plan_checks,
+    product_overhead,
+)
 from safe_rl.automata import compile_ltlf
 from safe_rl.automata import oracles as oracle_module
 
@@ -72,6 +78,17 @@ def test_specifications_grow_by_whole_sets():
     specs = monitor_step.specifications(41)
     assert len(specs) == len(specs.instances) == 41
     assert len(monitor_step.specifications(20).propositions) * 2 < len(specs.propositions)
+
+
+def test_plan_checks(tmp_path):
+    found = run(plan_checks, tmp_path)
+    assert set(found["splits"]) == {"train", "longer"}
+    for row in found["splits"].values():
+        assert set(row["seconds"]) == {"read", "carry out", "and explain", "and say", "everything"}
+        assert row["rate"] > 0
+        assert sum(row["outcomes"].values()) >= 3 * row["plans"]
+        assert "safe and complete" in row["outcomes"] and "unsafe" in row["outcomes"]
+    assert "missing" in found["peer"] or min(found["peer"].values()) > 0
 
 
 @pytest.mark.robosuite
