@@ -43,7 +43,8 @@ class LiberoEnv(RobosuiteEnv):
       ``settle_steps`` steps in which the arm stands still and things come to rest. A seed draws the
       state; ``reset(options={"init_state": 3})`` chooses it;
     - goal and reward are LIBERO's: the BDDL file's, 1 or 0. A goal that has held for
-      ``success_steps`` steps ends the episode, so that what was let go has come to rest before;
+      ``success_steps`` steps, with nothing that it names between the fingers, ends the episode, so
+      that what was let go has come to rest before;
     - with ``images``, the observation is a dictionary: ``state``, and uint8
       ``[height, width, 3]`` per camera, top row first.
 
@@ -78,8 +79,9 @@ class LiberoEnv(RobosuiteEnv):
             suite: one of ``SUITES``.
             task: its number in the suite, or its name.
             terminate_on_success: end the episode as terminated once ``success``.
-            success_steps: steps in a row for which the goal must hold to be a success. LIBERO
-                counts the first one, at which the object is often still in the gripper.
+            success_steps: steps in a row for which the goal must hold to be a success, while no
+                finger touches the objects that it names. LIBERO counts the first step, at which
+                they are often still in the gripper; 1 does that too.
             settle_steps: steps before the episode begins; things in LIBERO's initial states hang in
                 the air, in the living room half a metre.
             images: cameras whose images are observed; ``True`` for ``CAMERAS``. They need OpenGL.
@@ -97,7 +99,7 @@ class LiberoEnv(RobosuiteEnv):
         self.libero_task = find_task(suite, task)
         self.instruction = self.libero_task.instruction
         self._init_states = read_init_states(self.libero_task.init_states)
-        self._settle_steps = settle_steps
+        self._settle_steps, self._success_steps = settle_steps, success_steps
         self._eyes: dict[str, OffscreenCamera] = {}
         super().__init__(
             f"{suite}/{self.libero_task.name}",
@@ -176,6 +178,8 @@ class LiberoEnv(RobosuiteEnv):
         start_episode(simulation, self._init_states[0], np.random.default_rng(model_seed))
         scene = read_scene(simulation, task, SUITES[self.libero_task.suite])
         self._goal = scene.goal
+        named = {word for part in scene.goal for word in part[1:]}
+        self._goal_objects = [i for i, name in enumerate(scene.task.objects) if name in named]
         return scene.task, simulation, scene.roles
 
     def _begin(self, options: dict[str, Any]) -> None:
@@ -191,6 +195,13 @@ class LiberoEnv(RobosuiteEnv):
         still[6] = -1.0  # the gripper is open
         for _ in range(self._settle_steps):
             self._simulate(still)
+
+    def _achieved(self, goal: bool) -> bool:
+        if not goal or self._success_steps == 1:
+            return goal
+        assert self._frame is not None
+        touched = self._frame.arrays.finger_contacts[self._goal_objects]
+        return not touched.any()
 
     def _observation(self) -> Any:
         state = super()._observation()

@@ -7,6 +7,7 @@ control step, and the whole state can be saved and restored exactly.
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Collection
 from copy import deepcopy
 from dataclasses import dataclass
@@ -173,12 +174,16 @@ class RobosuiteEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         """Put the simulation at the start of an episode, its derived quantities computed."""
         self.simulation.reset()
 
+    def _achieved(self, goal: bool) -> bool:
+        """Whether the frame counts towards success; ``goal`` is the simulation's own criterion."""
+        return goal
+
     # --- what monitors read ---------------------------------------------------------------------
 
     @property
     def objects(self) -> dict[str, list[str]]:
         """Property to the objects that carry it, to bind ``forall`` specifications."""
-        return {name: list(names) for name, names in self._scene.roles.properties.items()}
+        return {name: list(names) for name, names in self._grounding.roles.properties.items()}
 
     @property
     def proposition_names(self) -> tuple[str, ...]:
@@ -260,7 +265,7 @@ class RobosuiteEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         self._letter = self._grounding.reset(self._frame.arrays)
         goal = bool(self.simulation._check_success())
         self._letter[GOAL] = goal
-        self._succeeded.reset(self._goal_held.reset(goal))
+        self._succeeded.reset(self._goal_held.reset(self._achieved(goal)))
         self._engaged.reset(_touches(self._frame))
         return self._observation(), self._info()
 
@@ -282,7 +287,7 @@ class RobosuiteEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         self._letter = self._grounding.step(self._frame.arrays)
         goal = bool(self.simulation._check_success())
         self._letter[GOAL] = goal
-        success = self._succeeded.step(self._goal_held.step(goal))
+        success = self._succeeded.step(self._goal_held.step(self._achieved(goal)))
         self._engaged.step(_touches(self._frame))
         reward = float(self.simulation.reward(action))
         terminated = success and self._terminate
@@ -337,6 +342,11 @@ class RobosuiteEnv(gymnasium.Env[np.ndarray, np.ndarray]):
             self._camera.close()
             self._camera = None
         self._running = False
+        if hasattr(self, "simulation"):
+            # robosuite's parts refer to each other, and Python does not see how large they are.
+            self.simulation.close()
+            del self.simulation, self._model, self._data, self._scene
+            gc.collect()
 
     # --- states as recordings keep them ---------------------------------------------------------
 

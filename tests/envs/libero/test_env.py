@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import pytest
 
 from safe_rl.envs.libero import LiberoEnv
 from safe_rl.errors import CheckpointError, ConfigurationError
-from safe_rl.grounding import explain
+from safe_rl.grounding import GroundingSettings, explain
 from safe_rl.specs import load_specs
 from safe_rl.wrappers import ProductMDP
 
@@ -68,6 +69,14 @@ def test_the_task_says_who_is_who(env: LiberoEnv) -> None:
     bowl, cheese, *_ = roles.objects
     assert bowl.receptacle and bowl.fragile and not bowl.food
     assert not cheese.food, "it is packaged"
+
+
+def test_the_constants_are_those_of_the_papers_column_for_libero(env: LiberoEnv) -> None:
+    used, kitchen = env._grounding.settings, GroundingSettings()
+    assert (used.fixture_motion, kitchen.fixture_motion) == (2e-3, 1e-3)
+    assert used.gripper_closed == pytest.approx(0.0392)  # a fiftieth of a finger's way
+    changed = {"fixture_motion": 1e-3, "gripper_closed": kitchen.gripper_closed}
+    assert replace(used, **changed) == kitchen
 
 
 def test_an_initial_state_is_the_one_asked_for(env: LiberoEnv) -> None:
@@ -157,6 +166,33 @@ def test_the_goal_has_to_hold_before_it_ends_the_episode(
             break
     # Frames 3 to 32 are thirty in a row.
     assert ends == [(False, False)] * 31 + [(True, True)]
+
+
+# LIBERO 149: success while the object is still in the gripper
+def test_a_goal_counts_once_its_object_is_let_go(
+    env: LiberoEnv, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bowl, cheese = (
+        env.objects["graspable"].index(n) for n in ("akita_black_bowl_1", "cream_cheese_1")
+    )
+    touched = iter([[bowl]] * 4 + [[], [cheese]] + [[]] * 40)  # the goal does not name the cheese
+    seen = env._scene.frame
+
+    def frame() -> Any:
+        found = seen()
+        fingers = np.zeros_like(found.arrays.finger_contacts)
+        fingers[next(touched), 0] = True
+        return found._replace(arrays=found.arrays._replace(finger_contacts=fingers))
+
+    monkeypatch.setattr(env.simulation, "_check_success", lambda: True)
+    monkeypatch.setattr(env._scene, "frame", frame)
+    env.reset(seed=0)
+    for step in range(1, HORIZON):
+        *_, terminated, truncated, info = env.step(np.zeros(7))
+        assert env.propositions()["task_goal"] and not truncated
+        assert terminated == info["success"] == (step == 33), step  # frames 4 to 33 are thirty
+        if terminated:
+            break
 
 
 def test_the_horizon_truncates(env: LiberoEnv) -> None:

@@ -53,6 +53,11 @@ def test_a_task_steps_under_every_specification(suite: str, task: int) -> None:
     for name in env.objects["graspable"]:
         speed = np.abs(observation[env.layout[f"{name}_linear"]]).max()
         assert speed < 0.1, f"{name} moves with {speed} m/s"
+    for state in (0, env.num_init_states // 2, env.num_init_states - 1):
+        observation, info = product.reset(options={"init_state": state})
+        assert product.observation_space.contains(observation)
+        assert not info["propositions"]["task_goal"]
+        assert not info["safety"]["events"].violated.any()
     generator = np.random.default_rng(task)
     for _ in range(20):
         observation, reward, terminated, truncated, info = product.step(generator.uniform(-1, 1, 7))
