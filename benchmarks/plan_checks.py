@@ -76,17 +76,17 @@ def time_split(split: Split, tasks: int, plans: int, repeats: int) -> dict[str, 
 
     timings = {
         "read": stage(lambda one: readers[one[0].name].read(one[1])),
-        "carry out": stage(lambda one: one[0].run(one[2])),
-        "and explain": stage(lambda one: explainer(one[0].specs).explain(one[0].run(one[2]).trace)),
-        "and say": stage(prompt),
-        "everything": stage(whole),
+        "run": stage(lambda one: one[0].run(one[2])),
+        "explain": stage(lambda one: explainer(one[0].specs).explain(one[0].run(one[2]).trace)),
+        "say": stage(prompt),
+        "all": stage(whole),
     }
     return {
         "plans": plans,
         "steps": sum(len(plan) for _, _, plan in drawn) / len(drawn),
         "rules": sum(len(task.specs.instances) for task in known) / len(known),
         "seconds": {name: timing.cpu / plans for name, timing in timings.items()},
-        "rate": plans / timings["everything"].cpu,
+        "rate": plans / timings["all"].cpu,
         "outcomes": dict(outcomes.most_common()),
         "timings": timings,
     }
@@ -125,8 +125,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     console = Console()
     tasks, plans, repeats = (3, 20, 2) if given.quick else (42, 1000, 7)
     results: dict[str, Any] = {}
-    table = Table(title="Checks of plans, us of CPU time for each plan")
-    stages = ("read", "carry out", "and explain", "and say", "everything")
+    table = Table(
+        title="Checks of plans, us of CPU time each (explain: run and explain; say: in words too)"
+    )
+    stages = ("read", "run", "explain", "say", "all")
     for heading in ("tasks", "steps", "rules", *stages, "rate", f"{TARGET:,}/s"):
         table.add_column(heading, justify="left" if heading == "tasks" else "right")
     for split in ("train", "longer"):

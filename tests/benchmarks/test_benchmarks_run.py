@@ -84,7 +84,7 @@ def test_plan_checks(tmp_path):
     found = run(plan_checks, tmp_path)
     assert set(found["splits"]) == {"train", "longer"}
     for row in found["splits"].values():
-        assert set(row["seconds"]) == {"read", "carry out", "and explain", "and say", "everything"}
+        assert set(row["seconds"]) == {"read", "run", "explain", "say", "all"}
         assert row["rate"] > 0
         assert sum(row["outcomes"].values()) >= 3 * row["plans"]
         assert "safe and complete" in row["outcomes"] and "unsafe" in row["outcomes"]
