@@ -43,7 +43,7 @@ _REMARK: Final = re.compile(r"(?P<sign>#|//|--|—|–|-\s|:\s|\()(?P<text>.*)",
 _WORDS_REMARK: Final = re.compile(r"\s(?:#|//|--|—|–|-)\s|\s\(")
 _GOES_ON: Final = re.compile(r"\W*(?:and|then|next|finally|followed|after)\b", re.IGNORECASE)
 _WORD: Final = re.compile(r"[A-Za-z0-9_'-]+")
-_MOST_MEMORIES: Final = 1 << 13
+_MOST_MEMORIES: Final = 1 << 11
 _WRAPPING: Final = "\"'`*_ \t,;"
 _EMPTY: Final = "\"'`*_ \t,;-=~[]{}()."
 

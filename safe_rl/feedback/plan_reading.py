@@ -13,7 +13,7 @@ from safe_rl.feedback.plan_lines import LineReader, RawStep
 from safe_rl.feedback.plan_names import FILLERS, Vocabulary, plain
 from safe_rl.feedback.plan_text import read_steps
 
-_MOST_MEMORIES: Final = 1 << 14
+_MOST_MEMORIES: Final = 1 << 11
 _HOW: Final = "Answer with one action on each line, such as pick(cup)."
 
 

@@ -20,8 +20,8 @@ from safe_rl.envs.household.plan import Action, Failure, Run
 from safe_rl.envs.household.vocabulary import facts
 from safe_rl.errors import ConfigurationError, near
 
-_MOST_LETTERS: Final = 1 << 15
-_MOST_MOVES: Final = 1 << 16
+_MOST_LETTERS: Final = 1 << 11
+_MOST_MOVES: Final = 1 << 12
 
 Moved = tuple[int, frozenset[str]]
 """The state reached, and the events on the way."""
