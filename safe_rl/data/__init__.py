@@ -1,5 +1,6 @@
 """Recorded episodes: our own files, LeRobot datasets, and demonstrations of simulator states."""
 
+from safe_rl.data.annotations import Annotations, annotate, annotate_all
 from safe_rl.data.demonstrations import (
     Demonstration,
     load_demonstrations,
@@ -15,6 +16,7 @@ from safe_rl.data.store import SUFFIX, EpisodeWriter, load_episodes, save_episod
 
 __all__ = [
     "SUFFIX",
+    "Annotations",
     "Demonstration",
     "Drift",
     "Episode",
@@ -24,6 +26,8 @@ __all__ = [
     "Replay",
     "ReplayedLetters",
     "ShowsStates",
+    "annotate",
+    "annotate_all",
     "find_recordings",
     "load_demonstrations",
     "load_episodes",

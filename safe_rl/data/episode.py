@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,9 @@ Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
 Placements = Mapping[str, tuple[float, ...]]
 """Body to its place in a simulator's model: x, y, z in metres, and a quaternion (w, x, y, z)."""
+IMAGES: Final = "images."
+"""With this begin the names of observations that are images of a camera."""
+_NAME: Final = re.compile(r"\w+(\.\w+)*", re.ASCII)
 
 
 class Drift(NamedTuple):
@@ -71,6 +75,9 @@ class Episode:
         placements: what those states do not tell: where the episode's start placed bodies in the
             simulator's model.
         drift: of an episode that a replay of its actions labelled; files do not keep it.
+        observations: what a policy saw, name to ``[T + 1, ...]``: ``"state"`` is float32
+            ``[T + 1, D]``, ``"images.<camera>"`` uint8 ``[T + 1, H, W, 3]``; other names hold
+            numbers of any shape.
 
     Raises:
         RecordingError: an array has another shape or type, or a name stands twice.
@@ -91,6 +98,7 @@ class Episode:
     states: Floats | None = None
     placements: Placements = field(default_factory=dict)
     drift: Drift | None = None
+    observations: Mapping[str, NDArray[Any]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Check that the parts fit together."""
@@ -124,6 +132,8 @@ class Episode:
                     f"{name} has {len(value)} rows where an episode of {frames} letters has "
                     f"{wanted}"
                 )
+        for name, value in self.observations.items():
+            _check_observation(name, value, frames)
         for body, place in self.placements.items():
             if len(place) != 7 or not np.isfinite(place).all():
                 raise RecordingError(
@@ -138,3 +148,24 @@ class Episode:
     def steps(self) -> int:
         """The number of actions taken, ``T``."""
         return len(self.letters) - 1
+
+
+def _check_observation(name: str, value: NDArray[Any], frames: int) -> None:
+    """Raise unless an observation has a name that files can keep, and the type that it says."""
+    if not _NAME.fullmatch(name):
+        raise RecordingError(
+            f"the observation {name!r} must be named by words joined with dots, such as 'state' or "
+            "'images.front'"
+        )
+    if name == "state":
+        wanted, fits = "float32 [frames, D]", value.dtype == np.float32 and value.ndim == 2
+    elif name.startswith(IMAGES):
+        wanted = "uint8 [frames, height, width, 3]"
+        fits = value.dtype == np.uint8 and value.ndim == 4 and value.shape[3:] == (3,)
+    else:
+        wanted, fits = "numbers [frames, ...]", value.dtype.kind in "biuf" and value.ndim > 0
+    if not fits or len(value) != frames:
+        raise RecordingError(
+            f"the observation {name!r} must be {wanted} with {frames} frames, but is {value.dtype} "
+            f"of shape {value.shape}"
+        )

@@ -24,6 +24,7 @@ array               type and shape                 meaning
 ``states``          float64 ``[F, S]``             optional: flattened simulator states
 ``bodies``          text ``[B]``                   optional: bodies placed in the simulator's model
 ``placements``      float64 ``[E, B, 7]``          optional: where, position and quaternion
+``observations.x``  any number ``[F, ...]``        optional: the observation named ``x``
 ==================  =============================  =================================================
 
 Nothing in a file is executed when it is read: arrays of Python objects are refused.
@@ -49,6 +50,7 @@ from safe_rl.errors import RecordingError
 SUFFIX: Final = ".episodes.npz"
 FORMAT: Final = "safe-rl episodes"
 VERSION: Final = 1
+OBSERVATIONS: Final = "observations."
 
 Arrays = Mapping[str, NDArray[Any]]
 
@@ -58,7 +60,7 @@ def save_episodes(path: str | Path, episodes: Sequence[Episode]) -> Path:
 
     Raises:
         RecordingError: there are none, or they differ in propositions, objects or environment, or
-            only some have actions or states.
+            only some have actions, states or an observation.
     """
     path = Path(path)
     if not episodes:
@@ -98,6 +100,11 @@ def save_episodes(path: str | Path, episodes: Sequence[Episode]) -> Path:
             arrays[name] = np.concatenate(values)
         elif any(value is not None for value in values):
             raise RecordingError(f"{path}: only some of the episodes have {name}; give all or none")
+    seen = set(first.observations)
+    if any(set(e.observations) != seen for e in episodes):
+        raise RecordingError(f"{path}: the episodes have different observations")
+    for name in first.observations:
+        arrays[OBSERVATIONS + name] = _joined(path, name, [e.observations[name] for e in episodes])
     bodies = tuple(first.placements)
     if bodies:
         if any(set(e.placements) != set(bodies) for e in episodes):
@@ -107,6 +114,16 @@ def save_episodes(path: str | Path, episodes: Sequence[Episode]) -> Path:
             [[e.placements[body] for body in bodies] for e in episodes], np.float64
         )
     return write_arrays(path, arrays)
+
+
+def _joined(path: Path, name: str, values: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    kinds = {(value.dtype, value.shape[1:]) for value in values}
+    if len(kinds) > 1:
+        raise RecordingError(
+            f"{path}: the observation {name!r} has another type or shape in some of the episodes: "
+            f"{sorted(f'{dtype} {list(shape)}' for dtype, shape in kinds)}"
+        )
+    return np.concatenate(values)
 
 
 def _code(value: bool | None) -> int:
@@ -230,6 +247,7 @@ def _check(path: Path, arrays: Arrays) -> None:
         "letters": total,
         "engaged": total,
         "states": total,
+        **dict.fromkeys((name for name in arrays if name.startswith(OBSERVATIONS)), total),
         "rewards": total - episodes,
         "actions": total - episodes,
         **dict.fromkeys(("terminated", "truncated", "success", "seeds", "instructions"), episodes),
@@ -303,6 +321,11 @@ def _episode(
             actions=arrays["actions"][steps] if "actions" in arrays else None,
             states=arrays["states"][start:end] if "states" in arrays else None,
             placements=_placements(arrays, index),
+            observations={
+                name.removeprefix(OBSERVATIONS): array[start:end]
+                for name, array in arrays.items()
+                if name.startswith(OBSERVATIONS)
+            },
         )
     except RecordingError as error:
         raise RecordingError(f"{path}, episode {index}: {error}") from None

@@ -10,18 +10,15 @@ from hypothesis.extra import numpy as arrays
 
 from safe_rl.data import SUFFIX, Episode, EpisodeWriter, load_episodes, save_episodes
 from safe_rl.errors import RecordingError
-from tests.data.recorded import NAMES, episode
+from tests.data.recorded import NAMES, episode, same
 
 
-def same(one: Episode, other: Episode) -> bool:
-    for name in Episode.__dataclass_fields__:
-        a, b = getattr(one, name), getattr(other, name)
-        if isinstance(a, np.ndarray):
-            if not (isinstance(b, np.ndarray) and a.dtype == b.dtype and np.array_equal(a, b)):
-                return False
-        elif a != b:
-            return False
-    return True
+def observation(name: str, frames: int):
+    if name == "state":
+        return arrays.arrays(np.float32, (frames, 2), elements=st.floats(-9, 9, width=32))
+    if name == "images.front":
+        return arrays.arrays(np.uint8, (frames, 2, 3, 3))
+    return arrays.arrays(np.int16, frames)
 
 
 @st.composite
@@ -31,6 +28,7 @@ def recordings(draw) -> list[Episode]:
     bodies = draw(
         st.lists(st.text(min_size=1, max_size=4, alphabet="abc_1"), unique=True, max_size=2)
     )
+    seen = draw(st.sets(st.sampled_from(["state", "images.front", "touch.left"])))
     found = []
     for _ in range(draw(st.integers(1, 4))):
         steps = draw(st.integers(0, 5))
@@ -57,6 +55,7 @@ def recordings(draw) -> list[Episode]:
                     else None
                 ),
                 placements={body: draw(place) for body in bodies},
+                observations={name: draw(observation(name, steps + 1)) for name in sorted(seen)},
             )
         )
     return found
@@ -109,6 +108,8 @@ def altered(path, **changed):
         ({"truncated": np.array([True, False])}, "terminated or truncated, not both"),
         ({"actions": np.zeros((3, 1))}, "'actions' has the shape"),
         ({"states": np.zeros((6, 2), np.int64)}, "'states' must be floats"),
+        ({"observations.touch": np.zeros((5, 2))}, "'observations.touch' has the shape"),
+        ({"observations.state": np.zeros((6, 2))}, "'state' must be float32"),
         ({"bodies": np.array(["door"])}, "7 floats for each of the 1 bodies"),
         (
             {"bodies": np.array(["door"]), "placements": np.zeros((2, 1, 3))},
@@ -169,6 +170,11 @@ def test_episodes_of_different_environments_need_different_files(tmp_path):
         save_episodes(
             tmp_path / f"x{SUFFIX}", [one, episode(set(), {"lifted"}, actions=np.zeros((1, 2)))]
         )
+    seen = [episode(set(), observations={"touch": np.zeros((1, n))}) for n in (1, 2)]
+    with pytest.raises(RecordingError, match="'touch' has another type or shape in some"):
+        save_episodes(tmp_path / f"x{SUFFIX}", seen)
+    with pytest.raises(RecordingError, match="different observations"):
+        save_episodes(tmp_path / f"x{SUFFIX}", [seen[0], one])
     with pytest.raises(RecordingError, match="no episodes"):
         save_episodes(tmp_path / f"x{SUFFIX}", [])
     assert not list(tmp_path.iterdir())
@@ -199,3 +205,26 @@ def test_an_episode_has_as_many_of_everything():
             episode(set(), set(), **wrong)
     with pytest.raises(RecordingError, match="at least the letter"):
         Episode((), np.zeros((0, 0), bool), np.zeros(0), False, True)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "words"),
+    [
+        ("state", np.zeros((2, 3)), "must be float32 .* but is float64"),
+        ("state", np.zeros((3, 3), np.float32), "with 2 frames, but is .*(3, 3)"),
+        ("images.front", np.zeros((2, 4, 4), np.uint8), "uint8 .*height, width, 3"),
+        ("images.front", np.zeros((2, 3, 4, 4), np.uint8), "uint8 .*height, width, 3"),
+        ("touch", np.array([None, None]), "numbers"),
+        ("../touch", np.zeros(2), "words joined with dots"),
+    ],
+)
+def test_an_observation_is_what_its_name_says(name, value, words):
+    with pytest.raises(RecordingError, match=words):
+        episode(set(), set(), observations={name: value})
+
+
+def test_a_file_from_before_there_were_observations(tmp_path):
+    path = altered(tmp_path)  # written without any, as every earlier file was
+    with np.load(path) as file:
+        assert not any(name.startswith("observations") for name in file.files)
+    assert all(own.observations == {} for own in load_episodes(path))

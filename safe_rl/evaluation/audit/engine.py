@@ -27,15 +27,9 @@ from safe_rl.data import (
     load_episodes,
     load_lerobot,
 )
+from safe_rl.data.event_tape import in_portions, letter_columns, tape_of
 from safe_rl.errors import ConfigurationError, RecordingError, SafeRLError
-from safe_rl.evaluation.audit.monitoring import (
-    Monitored,
-    count_events,
-    in_portions,
-    join,
-    letter_columns,
-    tape_of,
-)
+from safe_rl.evaluation.audit.monitoring import Monitored, count_events, join
 from safe_rl.evaluation.audit.results import FileResult, KeptEpisode
 from safe_rl.evaluation.audit.violations import Violation, find_violations
 from safe_rl.monitors import make_tables

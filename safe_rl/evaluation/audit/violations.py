@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from safe_rl.data import Episode
-from safe_rl.evaluation.audit.monitoring import EventTape
+from safe_rl.data.event_tape import EventTape
 from safe_rl.monitors import MonitorTables
 from safe_rl.monitors.deciding import Decision, deciding_atoms, decision_words
 from safe_rl.monitors.events import VIOLATED

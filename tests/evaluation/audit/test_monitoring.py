@@ -13,10 +13,10 @@ from hypothesis.extra import numpy as arrays
 
 import safe_rl.envs  # noqa: F401 - registers the environments
 from safe_rl.data import Episode
+from safe_rl.data.event_tape import letter_columns, tape_of
 from safe_rl.errors import GroundingError
 from safe_rl.evaluation import EpisodeRecords, RandomPolicy, replay, roll_out
 from safe_rl.evaluation.audit import monitor_episodes
-from safe_rl.evaluation.audit.monitoring import letter_columns, tape_of
 from safe_rl.monitors import Verdict, make_tables
 from safe_rl.specs import Limit, Specification, SpecSet, load_specs
 from safe_rl.wrappers import VectorProductMDP
