@@ -69,6 +69,10 @@ class RecordingError(SafeRLError, ValueError):
     """A file of recorded episodes is missing, damaged, or lacks what is asked of it."""
 
 
+class PolicyError(SafeRLError):
+    """A policy's answer cannot be used, or the server behind it stalled, died or refused."""
+
+
 def near(name: str, options: Iterable[str]) -> str:
     """Return ``"; did you mean 'x'?"`` for the closest of ``options``, or an empty string.
 
