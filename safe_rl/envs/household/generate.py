@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import lru_cache
+from functools import cache, lru_cache
 from random import Random
 from typing import Final, get_args
 
@@ -93,6 +93,7 @@ def task_named(name: str) -> Task:
     return make_task(split, int(found["seed"]), found["activity"])  # type: ignore[arg-type]
 
 
+@cache
 def rules() -> SpecSet:
     """Return the rules of the household, over properties: its own, and the ontology's relations."""
     relations = ontology().relations.select(_RELATIONS)
@@ -156,11 +157,15 @@ def _script(task: Task, chores: list[Chore], careful: bool) -> tuple[Action, ...
 def _bound(kitchen: Kitchen, chores: list[Chore]) -> SpecSet:
     """The rules that are about something in the kitchen."""
     sets = dict.fromkeys(name for chore in chores for name in chore.specs)
-    specs: dict[str, Specification] = {
-        spec.id: _worded(spec) for source in (rules(), *map(load_specs, sets)) for spec in source
-    }
+    specs = {spec.id: spec for name in ("", *sets) for spec in _worded_set(name)}
     bound = ontology().bind(list(specs.values()), kitchen.entities)
     return bound.select([i for i in specs if any(x.specification.id == i for x in bound.instances)])
+
+
+@cache
+def _worded_set(name: str) -> tuple[Specification, ...]:
+    """The specifications of a shipped set, by default of the household's, with words."""
+    return tuple(map(_worded, load_specs(name) if name else rules()))
 
 
 def _worded(spec: Specification) -> Specification:

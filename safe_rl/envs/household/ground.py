@@ -54,12 +54,35 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class GroundBranch:
-    """One outcome: where it can happen, how probable it is there, and all that it changes."""
+    """One outcome.
+
+    Attributes:
+        name: ``"done"`` for the intended one.
+        cubes: Where it can happen.
+        probability: How probable it is there.
+        always: What it changes in any case.
+        others: What it changes where a condition holds.
+        wake: Where none of these bits is 1, no condition of ``others`` holds; 0 says nothing.
+    """
 
     name: str
     cubes: Cubes
     probability: float
-    changes: tuple[Change, ...]
+    always: Change
+    others: tuple[Change, ...]
+    wake: int
+
+    def apply(self, state: int) -> tuple[int, frozenset[str]]:
+        """Return the state reached, and the events on the way."""
+        add, keep, events = self.always.add, self.always.keep, self.always.events
+        if state & self.wake or not self.wake:
+            for change in self.others:
+                if holds(change.cubes, state):
+                    add |= change.add
+                    keep &= change.keep
+                    if change.events:
+                        events |= change.events
+        return state & keep | add, events
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,8 +169,12 @@ class Grounder:
                 cubes += self.cubes(branch.when, choice)
             found = _simplified(cubes)
             if found:
-                changes = _merged([*common, *self._changes(branch.effects, bound)])
-                yield GroundBranch(branch.name, found, branch.probability, changes)
+                nothing = Change(ALWAYS, 0, -1, frozenset())
+                changes = [nothing, *common, *self._changes(branch.effects, bound)]
+                always, *others = _merged(changes)
+                yield GroundBranch(
+                    branch.name, found, branch.probability, always, tuple(others), _wake(others)
+                )
 
     def _changes(self, effects: Iterable[Effect], bound: dict[str, str]) -> Iterator[Change]:
         for effect in effects:
@@ -270,6 +297,17 @@ def _merged(changes: list[Change]) -> tuple[Change, ...]:
             )
         )
     return tuple(found.values())
+
+
+def _wake(changes: Iterable[Change]) -> int:
+    """Bits of which one is 1 wherever a condition of these changes holds, or 0 for none known."""
+    wake = 0
+    for change in changes:
+        for _, value in change.cubes:
+            if value == 0:
+                return 0  # a condition that asks for no 1 may hold anywhere
+            wake |= value
+    return wake
 
 
 def _filled(text: str, bound: Mapping[str, str], first: str = "") -> str:

@@ -8,14 +8,7 @@ from typing import Final, NamedTuple
 
 from safe_rl.envs.household.actions import ACTIONS
 from safe_rl.envs.household.classes import Scene
-from safe_rl.envs.household.ground import (
-    Change,
-    Cubes,
-    GroundAction,
-    GroundBranch,
-    Grounder,
-    holds,
-)
+from safe_rl.envs.household.ground import Cubes, GroundAction, GroundBranch, Grounder, holds
 from safe_rl.envs.household.plan import Action, Failure, Run
 from safe_rl.envs.household.vocabulary import facts
 from safe_rl.errors import ConfigurationError, near
@@ -151,7 +144,7 @@ class Simulator:
                 self._moves.clear()
             words = self.why_not(state, action)
             if words is None:
-                found = _apply(self._ground(action).branches[0].changes, state)
+                found = self._ground(action).branches[0].apply(state)
             else:
                 found = words
             self._moves[key] = found
@@ -170,7 +163,7 @@ class Simulator:
         others = [branch for branch in others if holds(branch.cubes, state)]
         left = 1.0 - sum(branch.probability for branch in others)
         return (
-            Outcome(left, *_apply(intended.changes, state), intended.name),
+            Outcome(left, *intended.apply(state), intended.name),
             *(self._outcome(branch, state) for branch in others),
         )
 
@@ -203,7 +196,7 @@ class Simulator:
         return rng.choices(found, [outcome.probability for outcome in found])[0]
 
     def _outcome(self, branch: GroundBranch, state: int) -> Outcome:
-        return Outcome(branch.probability, *_apply(branch.changes, state), branch.name)
+        return Outcome(branch.probability, *branch.apply(state), branch.name)
 
     def _ground(self, action: Action) -> GroundAction:
         found = self._actions.get(action)
@@ -226,16 +219,3 @@ class Simulator:
                     )
             found = self._actions[action] = self._grounder.action(schema, action.args)
         return found
-
-
-def _apply(changes: tuple[Change, ...], state: int) -> Moved:
-    add, keep, events = 0, -1, frozenset[str]()
-    for change in changes:
-        for mask, value in change.cubes:
-            if state & mask == value:
-                add |= change.add
-                keep &= change.keep
-                if change.events:
-                    events |= change.events
-                break
-    return state & keep | add, events

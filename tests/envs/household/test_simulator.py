@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from safe_rl.envs.household import Action, Simulator
 from safe_rl.envs.household.actions import ACTIONS, ALIASES
 from safe_rl.envs.household.classes import CLASSES, make_scene, ontology
+from safe_rl.envs.household.schema import Effect, Schema
 from safe_rl.errors import ConfigurationError, OntologyError
 from tests.envs.household.scenes import (
     BAR,
@@ -181,6 +182,30 @@ def test_outcomes_are_a_distribution_with_the_intended_one_first(name, seed):
         assert all(outcome.probability > 0 for outcome in found)
         assert (found[0].state, found[0].events) == sim.move(state, action)
         assert found[0].name == "done"
+
+
+def applied(branch, state):
+    """A branch's changes one by one, each where its condition holds."""
+    changes = [branch.always, *branch.others]
+    changes = [c for c in changes if any(state & mask == value for mask, value in c.cubes)]
+    for change in changes:
+        state &= change.keep
+    for change in changes:
+        state |= change.add
+    return state, frozenset().union(*(change.events for change in changes))
+
+
+@pytest.mark.parametrize("name", SCENES)
+def test_changes_are_made_where_their_conditions_hold(name):
+    """In any state of bits, the empty one too, and also where a condition asks for no fact."""
+    sim, rng = shared(name), Random(0)
+    lifts = Schema("lift", ("o",), "", (), (Effect(("holding(o)",), when="!dirty(o)"),), "")
+    branches = [b for a in possible_actions(name)[::3] for b in sim._ground(a).branches]
+    branches += sim._grounder.action(lifts, sim.scene.members["movable"][:1]).branches
+    assert any(branch.wake == 0 and branch.others for branch in branches)
+    for branch in branches:
+        for state in (0, *(rng.getrandbits(len(sim.facts)) for _ in range(5))):
+            assert branch.apply(state) == applied(branch, state)
 
 
 @pytest.mark.parametrize("name", SCENES)
