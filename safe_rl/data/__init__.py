@@ -9,7 +9,13 @@ from safe_rl.data.demonstrations import (
     save_demonstrations,
 )
 from safe_rl.data.episode import Drift, Episode
-from safe_rl.data.lerobot import load_lerobot
+from safe_rl.data.lerobot import (
+    EpisodeSummary,
+    LeRobotWriter,
+    lerobot_episodes,
+    load_annotations,
+    load_lerobot,
+)
 from safe_rl.data.replay import RecordedStates, Replay, ReplayedLetters, ShowsStates
 from safe_rl.data.sources import Recording, find_recordings
 from safe_rl.data.store import SUFFIX, EpisodeWriter, load_episodes, save_episodes
@@ -20,7 +26,9 @@ __all__ = [
     "Demonstration",
     "Drift",
     "Episode",
+    "EpisodeSummary",
     "EpisodeWriter",
+    "LeRobotWriter",
     "RecordedStates",
     "Recording",
     "Replay",
@@ -29,6 +37,8 @@ __all__ = [
     "annotate",
     "annotate_all",
     "find_recordings",
+    "lerobot_episodes",
+    "load_annotations",
     "load_demonstrations",
     "load_episodes",
     "load_lerobot",

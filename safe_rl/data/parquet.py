@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
@@ -40,11 +41,15 @@ def read_table(path: Path) -> Any:
         raise RecordingError(f"{path}: not a Parquet file, or damaged ({error})") from None
 
 
-def write_table(path: Path, columns: Mapping[str, Sequence[Any]]) -> Path:
-    """Write columns as one Parquet file, as a whole."""
+def write_table(path: Path, columns: Mapping[str, Sequence[Any]] | Any) -> Path:
+    """Write columns, or an Arrow table, as one Parquet file; a killed program leaves no half."""
     pyarrow, parquet = arrow()
     path.parent.mkdir(parents=True, exist_ok=True)
     scratch = path.with_name(path.name + ".tmp")
-    parquet.write_table(pyarrow.table(dict(columns)), scratch)
+    table = pyarrow.table(dict(columns)) if isinstance(columns, Mapping) else columns
+    with scratch.open("wb") as file:
+        parquet.write_table(table, file)
+        file.flush()
+        os.fsync(file.fileno())
     scratch.replace(path)
     return path

@@ -188,7 +188,7 @@ class FileAuditor:
             return load_episodes(recording.path)
         if recording.kind == "lerobot":
             assert recording.root is not None
-            return load_lerobot(recording.path, recording.root)
+            return load_lerobot(recording.path, recording.root, observations=False)
         if self._plan.make_replay is None:
             raise ConfigurationError(
                 "it holds simulator states and no propositions; say which simulator shows them, "
