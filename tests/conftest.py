@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 # Set before numpy, torch or MuJoCo start: the test processes share the machine's cores.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -15,6 +16,10 @@ os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")
 # What one test process compiles, the others and their programs need not compile again.
 os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(Path(__file__).parents[1] / ".jax_cache"))
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.3")
+
+# How long one example takes depends on what else the machine does, and says nothing of the code.
+settings.register_profile("tests", deadline=None)
+settings.load_profile("tests")
 
 MISSING_TOOLS = {
     "mona": (

@@ -35,7 +35,7 @@ MANNERS: Mapping[str, str] = {
 }
 
 _HAND, _FINGER = 0.11, 0.05  # m, how far the hand and the open fingers reach to either side
-_PALM = 0.09  # m, from the finger tips' middle up to the hand
+_PALM = 0.04  # m, from the finger tips' middle up to the hand
 _ROOM = 0.02  # m, that is enough
 _INSIDE = "_contain_region"  # LIBERO's name of the inside of a basket or a tray
 _STALLED = 8  # steps without progress

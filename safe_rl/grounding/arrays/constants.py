@@ -23,6 +23,7 @@ class RoleArrays(NamedTuple):
         fixture_half: of the fixtures' bodies, three arrays ``[F]``.
         interior_half: of their insides, zero where there is none.
         core_half: of the insides, shrunk as F.1 has it.
+        component_half: of the components, three arrays ``[A]``.
         gripper_half: of the gripper, three arrays ``[1]``.
         radius: ``[O]``, m, of the contamination spot that an object leaves.
         supports: ``[O, F]``, the fixture is a support that suits the object.
@@ -34,6 +35,7 @@ class RoleArrays(NamedTuple):
     fixture_half: Vector
     interior_half: Vector
     core_half: Vector
+    component_half: Vector
     gripper_half: Vector
     graspable: Array
     receptacle: Array
@@ -72,6 +74,7 @@ def role_arrays(
         fixture_half=_columns([f.half for f in fixtures]),
         interior_half=_columns(insides),
         core_half=_columns(cores),
+        component_half=_columns([c.half for c in roles.components]),
         gripper_half=_columns([roles.gripper_half]),
         graspable=_truth([o.graspable for o in objects]),
         receptacle=_truth([o.receptacle for o in objects]),

@@ -144,22 +144,23 @@ def sweep_hits(
     obstacle: Vector,
     obstacle_half: Vector,
     allowance: float,
+    end_half: Vector | None = None,
 ) -> Array:
     """Whether a box that moves straight from ``start`` to ``end`` meets an obstacle's box.
 
     It does when, somewhere on the way, the two overlap by more than ``allowance`` (m) along every
-    axis: the centre's way then crosses the obstacle's box grown by ``half`` less the allowance.
+    axis. On the way its half extents change from ``half`` to ``end_half``, if that is given.
     """
-    spans = []
+    enters = xp.zeros_like(obstacle[0] - start[0] + end[0])
+    leaves = enters + 1
     for i in range(3):
+        # Part t of the way is an overlap where both sides of |offset - t way| < reach + t grown do.
         reach = half[i] + obstacle_half[i] - allowance
-        way = end[i] - start[i]
-        way = xp.where(abs(way) < 1e-6, xp.zeros_like(way) + 1e-6, way)  # no division by zero
-        offset = obstacle[i] - start[i]
-        first, second = (offset - reach) / way, (offset + reach) / way
-        spans.append((xp.minimum(first, second), xp.maximum(first, second), reach > 0))
-    (enters, leaves, possible), *others = spans
-    for low, high, reaches in others:
-        enters, leaves = xp.maximum(enters, low), xp.minimum(leaves, high)
-        possible = possible & reaches
-    return possible & (enters < leaves) & (enters < 1) & (leaves > 0)
+        grown = 0.0 if end_half is None else end_half[i] - half[i]
+        way, offset = end[i] - start[i], obstacle[i] - start[i]
+        for slope, bound in ((way - grown, reach + offset), (-way - grown, reach - offset)):
+            slope = xp.where(abs(slope) < 1e-6, xp.zeros_like(slope) + 1e-6, slope)
+            until = bound / slope
+            leaves = xp.where(slope > 0, xp.minimum(leaves, until), leaves)
+            enters = xp.where(slope < 0, xp.maximum(enters, until), enters)
+    return enters < leaves

@@ -7,7 +7,7 @@ the target until the attempt concludes. A place starts when a held object leaves
 Approximations:
 
 - "Coming nearer" is the distance between the centres falling by more than ``approach_motion`` in a
-  frame; "within reach" is the gap of the surfaces.
+  frame, with nothing in the hand; "within reach" is the gap of the surfaces.
 - An attempt on a fixture is abandoned when the gripper has not come nearer for longer than the
   onset window, which is also what a long pull at a handle looks like; it ends the attempt, and
   raises no second onset.
@@ -155,7 +155,8 @@ def _approach(
     hands_free: Array,
 ) -> ApproachMemory:
     distance = _distance(xp, frame, targets)
-    nearer = memory.distance - distance > settings.approach_motion
+    # What comes nearer while the hand carries something else is not being approached.
+    nearer = (memory.distance - distance > settings.approach_motion) & hands_free
     age, confirmed = approach_counter(memory.age, nearer, settings.onset_window)
     count, lane = targets.shape[0], frame.sanitising.ndim
     candidates = eligible & confirmed

@@ -60,7 +60,7 @@ class Packing(Generic[T]):
         parts = []
         for kind, which in zip(KINDS, self._which, strict=True):
             if which:
-                part = xp.concat([xp.reshape(leaves[i], (-1,)) for i in which])
+                part = xp.concat([leaves[i].reshape(-1) for i in which])
                 parts.append(part if part.dtype == kind else xp.astype(part, kind))
             else:
                 parts.append(xp.zeros(0, dtype=kind))

@@ -7,7 +7,8 @@ its target is the present one, and a recovery ends with the attempt.
 
 Approximations:
 
-- Corridors are swept by world-aligned boxes along a straight line; only objects obstruct them.
+- Corridors are swept by world-aligned boxes along a straight line, from the gripper's box to the
+  target's; only objects obstruct them.
 - Geometry of a support: an object must be upright and, like a fixture, reach as far as what is put
   on it, less the placement margin; the interior of an enclosure counts as its own floor. Flatness
   is not known.
@@ -83,10 +84,12 @@ def pick_ready(
 ) -> Array:
     """Bool ``[O, ...]``: the way to the target is clear and the target is stable."""
     end = _chosen(xp, target, vectors(frame.object_positions))
+    size = _chosen(xp, target, half)
     # Its supports, and what is in it or on it, belong to the target.
     carried = any_of(xp, frame.on_object & target[None], axis=1)
     supports = any_of(xp, frame.on_object & target[:, None])
-    clear = _way_is_clear(xp, arrays, settings, frame, half, end, target | carried | supports)
+    ignored = target | carried | supports
+    clear = _way_is_clear(xp, arrays, settings, frame, half, end, size, ignored)
     return target & grasps.stable & clear
 
 
@@ -106,7 +109,8 @@ def action_ready(
         return target
     end = _chosen(xp, target, vectors(frame.component_positions))
     nobody = xp.zeros_like(frame.robot_object)
-    clear = _way_is_clear(xp, arrays, settings, frame, half, end, nobody)
+    size = _chosen(xp, target, arrays.component_half)
+    clear = _way_is_clear(xp, arrays, settings, frame, half, end, size, nobody)
     still = ~(motion.opening | motion.closing)
     ready = []
     for part in roles.components:
@@ -186,12 +190,16 @@ def destination_ready(
             abs(place[1] - center[1]) <= foot[1] + margin
         )
 
-    # Candidates: the tops of objects, the tops of fixtures, the floors of their insides.
+    # Candidates: the tops of objects, the tops of fixtures, the floors of the insides of both.
     tops = centers[2] + half[2]
     on_top = fixtures[2] + arrays.fixture_half[2]
     floors = insides[2] - arrays.interior_half[2]
     low = bottom + rise
     could_object = below(centers, half) & ((tops <= low) | mover.on_object) & ~mover.ignored
+    # Within a receptacle's walls a thing is over its floor, however high they rise.
+    inside = arrays.receptacle & within(place, centers, half) & ~mover.ignored & ~could_object
+    could_object = could_object | inside
+    tops = xp.where(inside, centers[2] - half[2], tops)
     could_top = below(fixtures, arrays.fixture_half) & (on_top <= low) & arrays.top
     could_floor = (
         within(place, insides, _grown(arrays.interior_half, margin))
@@ -311,9 +319,10 @@ def _way_is_clear(
     frame: SceneArrays,
     half: Vector,
     end: Vector,
+    size: Vector,
     ignored: Array,
 ) -> Array:
-    """Bool ``[...]``: nothing is in the corridor that the gripper's box sweeps on its way."""
+    """Bool ``[...]``: nothing is in the corridor from the gripper's box to the target's."""
     turned = world_half(quaternion(frame.gripper_quaternion), arrays.gripper_half)
     turned = computed_once(xp, turned)
     hits = sweep_hits(
@@ -324,6 +333,7 @@ def _way_is_clear(
         vectors(frame.object_positions),
         half,
         settings.path_allowance,
+        size,
     )
     return ~any_of(xp, computed_once(xp, hits) & ~ignored)
 

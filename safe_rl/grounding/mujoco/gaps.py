@@ -34,8 +34,8 @@ class GripperGaps:
         self._model, self._data, self._distance = model, data, distance
         self._half = [box.half for box in entities.objects]
         self._gripper_half = entities.gripper.half
-        self._radii = [_radius(half) for half in self._half]
-        self._gripper_radius = _radius(self._gripper_half)
+        radii = np.asarray([_radius(half) for half in self._half])
+        self._meeting = (radii + _radius(self._gripper_half)) ** 2
         self._objects = len(entities.objects)
         self._components = len(entities.components)
         # The place where a skill starts is further away than what a release has to clear.
@@ -101,13 +101,13 @@ class GripperGaps:
             axes: ``[1 + O, 3, 3]`` or more, of the gripper and then the objects.
         """
         found = np.zeros(self._objects, dtype=bool)
-        apart = np.sqrt(((places - hand) ** 2).sum(axis=-1))
-        for index in range(self._objects):
-            if apart[index] <= self._radii[index] + self._gripper_radius:
-                found[index] = boxes_overlap(
-                    _posed(places[index], axes[1 + index], self._half[index]),
-                    _posed(hand, axes[0], self._gripper_half),
-                )
+        apart = places - hand
+        near = (apart * apart).sum(axis=-1) <= self._meeting
+        if near.any():
+            mine = _posed(hand, axes[0], self._gripper_half)
+            for index in near.nonzero()[0].tolist():
+                its = _posed(places[index], axes[1 + index], self._half[index])
+                found[index] = boxes_overlap(its, mine)
         return found
 
 

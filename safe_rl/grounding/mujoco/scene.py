@@ -106,6 +106,7 @@ class MujocoScene:
         self._washes = np.asarray([f.washes for f in fixtures], dtype=bool)
         self._fixture_half = np.asarray([f.half for f in self.roles.fixtures])
         self._receptacle = np.asarray([o.receptacle for o in self.roles.objects], dtype=bool)
+        self._receptacles = self._receptacle.nonzero()[0]
         self._half = np.asarray([o.half for o in self.roles.objects]).reshape(-1, 3)
         self._liquid = Liquid(data, who, names.particles, settings)
         self._fingers = np.asarray(who.finger_joints, dtype=np.intp)
@@ -126,8 +127,10 @@ class MujocoScene:
         place, turn, linear, angular, axes = self._boxes.motions()
         things, carriers, fixtures, components = self._slices
         gaps, component_gaps = self._gaps.measure()
-        if self._receptacle.any():
-            touch.on_object[:] |= self._heaped(touch.on_object, place[things], axes[things])
+        if touch.object_object[:, self._receptacles].any():
+            touch.on_object[:] |= self._heaped(
+                touch.on_object, touch.object_object, place[things], axes[things]
+            )
         outlets, running, washed = self._water(place[0], place[fixtures])
         liquid, moving, spilled = self._liquid.amounts(place[things], axes[things], place[fixtures])
         arrays = SceneArrays(
@@ -194,13 +197,21 @@ class MujocoScene:
         return tuple(sorted(found))
 
     def _heaped(
-        self, on_object: NDArray[np.bool_], place: Floats, axes: Floats
+        self,
+        on_object: NDArray[np.bool_],
+        touching: NDArray[np.bool_],
+        place: Floats,
+        axes: Floats,
     ) -> NDArray[np.bool_]:
-        """What lies on other contents of a receptacle, and inside it, rests in the receptacle."""
+        """What is inside a receptacle rests in it where it touches it, or other contents of it.
+
+        The walls of a bowl carry what is wedged between them, though none of them is below it.
+        """
         offset = place[:, None] - place[None]  # from the receptacle, by column, to the content
         local = np.einsum("ijk,jkl->ijl", offset, axes)
         inside = (np.abs(local) <= self._half[None]).all(axis=-1) & self._receptacle
-        rests: NDArray[np.bool_] = on_object
+        within = touching & inside & ~on_object.T
+        rests: NDArray[np.bool_] = on_object | (within & ~within.T)
         for _ in range(len(place) - 1):
             further = rests | ((on_object @ rests) & inside)
             if (further == rests).all():

@@ -146,6 +146,14 @@ def _pick_and_place() -> Iterator[Episode]:
     yield Episode(
         "the mug slides", pick, [frame(speed={"mug": (0.2, 0.0, 0.0)}), *sliding], (1, 1, 1, 0)
     )
+    # Until it was let go, the mug was what the hand brought nearer.
+    beside: Point = (0.26, 0.0, 0.05)
+    brought = [held(p) for p in line((0.0, 0.0, 0.05), beside, 20)]
+    lets_go = [*opening(beside, "table"), *[frame(gripper=beside, place={"mug": beside})] * 5]
+    yield Episode(
+        "the mug is put down beside the bowl", "pick_preconditions_safe[o=bowl]",
+        [STILL, *brought, *lets_go], (0, 0, 0, 0),
+    )  # fmt: skip
     low: Point = (0.0, 0.0, 0.05)
     leave = [frame(gripper=p) for p in line(low, (0.0, 0.0, 0.4), 10)]
     hold = [*[held(low)] * 8]
@@ -181,6 +189,18 @@ def _pick_and_place() -> Iterator[Episode]:
         "place_preconditions_safe[o=meat]",
         [STILL, *meat, *lets_go, *[rests] * 3],
         (1, 1, 3, 0),
+    )
+    # In the mug, whose rim is 7 cm above the meat's bottom.
+    deep: Point = (0.0, 0.0, 0.05)
+    meat = [frame(gripper=deep, hold="meat")] * 8
+    falls = {"place": {"meat": deep}, "on": {"meat": None}}
+    lets_go = [frame(gripper=deep, fingers=0.02 + 0.004 * i, **falls) for i in range(1, 6)]
+    leaves = [frame(gripper=p, **falls) for p in line(deep, (0.0, 0.0, 0.2), 5)]
+    yield Episode(
+        "the meat is let go between the mug's walls",
+        "place_preconditions_safe[o=meat]",
+        [STILL, *meat, *lets_go, *leaves],
+        (1, 0, 0, 0),
     )
     # Three neighbours crowd the fragile apple.
     spot: Point = (0.0, 0.0, 0.03)

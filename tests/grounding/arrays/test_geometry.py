@@ -6,7 +6,7 @@ from math import cos, sin
 from typing import Any
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from safe_rl.grounding.arrays.geometry import (
@@ -72,16 +72,18 @@ def test_gap_overlap_and_inside() -> None:
     assert not turns_less_than((cos(0.1), sin(0.1), 0.0, 0.0), 0.19)
 
 
-@settings(deadline=None)
-@given(points, points, points, sizes, sizes, st.sampled_from([0.0, 0.05]))
+@given(points, points, points, sizes, sizes, sizes | st.none(), st.sampled_from([0.0, 0.05]))
 def test_a_sweep_hits_what_some_step_of_it_overlaps(
-    start: Any, end: Any, obstacle: Any, half: Any, size: Any, allowance: float
+    start: Any, end: Any, obstacle: Any, half: Any, size: Any, grown: Any, allowance: float
 ) -> None:
-    a, b, o = (np.asarray(x) for x in (start, end, obstacle))
-    reach = np.asarray(half) + np.asarray(size) - allowance
-    steps = a + (b - a) * np.linspace(0.0, 1.0, 2001)[:, None]
-    depth = (reach - np.abs(steps - o)).min(axis=1).max()  # the deepest overlap on the way
+    a, b, o, h = (np.asarray(x) for x in (start, end, obstacle, half))
+    part = np.linspace(0.0, 1.0, 2001)[:, None]
+    halves = h + (np.asarray(grown or half) - h) * part
+    depths = halves + np.asarray(size) - allowance - np.abs(a + (b - a) * part - o)
+    depth = depths.min(axis=1).max()  # the deepest overlap on the way
     if abs(depth) < 4e-3:  # within a step's length of the border
         return
-    columns = [tuple(np.asarray(x)[:, None]) for x in (a, b, half, o, size)]
-    assert bool(sweep_hits(np, *columns, allowance)[0]) == (depth > 0)  # type: ignore[arg-type]
+    columns = [tuple(np.asarray(x)[:, None]) for x in (a, b, h, o, size)]
+    ends = None if grown is None else tuple(np.asarray(grown)[:, None])
+    hits = sweep_hits(np, *columns, allowance, ends)  # type: ignore[arg-type]
+    assert bool(hits[0]) == (depth > 0)

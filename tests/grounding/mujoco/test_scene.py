@@ -256,6 +256,24 @@ def test_an_object_on_the_floor_touches_it_and_has_no_support() -> None:
     assert grounding.reset(arrays) == {name: False}
 
 
+def test_what_touches_a_receptacle_from_within_rests_in_it() -> None:
+    # Nothing falls, and only the cup's wall is touched: by the bean inside and the nut outside.
+    extra = (
+        "<body name='cup' pos='-.3 -.3 .6'><freejoint/>"
+        "<geom type='box' size='.05 .05 .005' pos='0 0 -.05'/>"
+        "<geom type='box' size='.005 .05 .05' pos='.05 0 0' name='wall'/></body>"
+        "<body name='bean' pos='-.2705 -.3 .6'><freejoint/><geom size='.016'/></body>"
+        "<body name='nut' pos='-.2295 -.3 .6'><freejoint/><geom size='.016'/></body>"
+    )
+    objects = {"cup": MujocoObject("cup", {"receptacle": True})}
+    objects |= {name: MujocoObject(name) for name in ("bean", "nut")}
+    bench = Bench(gravity=0.0, extra=extra, roles=replace(ROLES, objects=ROLES.objects | objects))
+    arrays = bench.frame(substeps=1).arrays
+    cup, bean, nut = (bench.scene.roles.object_names.index(name) for name in objects)
+    assert arrays.object_object[bean, cup] and arrays.object_object[nut, cup]
+    assert np.argwhere(arrays.on_object).tolist() == [[bean, cup]]
+
+
 @pytest.mark.parametrize("gap", [0.009, 0.011, 0.03])
 def test_gaps_are_between_surfaces(gap: float) -> None:
     # The finger tips end 0.10 below the hand: hand at .5 + h, tips at .4 + h, block's top at .4601.
