@@ -41,6 +41,22 @@ def read_table(path: Path) -> Any:
         raise RecordingError(f"{path}: not a Parquet file, or damaged ({error})") from None
 
 
+def least_value(path: Path, column: str) -> int | None:
+    """Return the least number in a column, read off the file's footer; ``None`` if it is not there.
+
+    Without pyarrow, or of a damaged file, nothing is known: whoever reads the file will say so.
+    """
+    try:
+        pyarrow, parquet = arrow()
+        footer = parquet.ParquetFile(path).metadata
+        place = footer.schema.names.index(column)
+        groups = [footer.row_group(number) for number in range(footer.num_row_groups)]
+        found = [group.column(place).statistics for group in groups]
+        return min(int(own.min) for own in found if own is not None and own.has_min_max)
+    except (MissingDependencyError, ValueError, OSError):  # Arrow's own errors are among these
+        return None
+
+
 def write_table(path: Path, columns: Mapping[str, Sequence[Any]] | Any) -> Path:
     """Write columns, or an Arrow table, as one Parquet file; a killed program leaves no half."""
     pyarrow, parquet = arrow()

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
+from safe_rl.data.lerobot.layout import INFO, beside, data_files
 from safe_rl.data.store import SUFFIX
 from safe_rl.errors import RecordingError
 
 Kind = Literal["episodes", "lerobot", "demonstrations"]
 DEMONSTRATIONS: Final = (".hdf5", ".h5")
-INFO: Final = Path("meta") / "info.json"
 
 
 @dataclass(frozen=True, order=True)
@@ -40,7 +40,7 @@ class Recording:
         mark = hashlib.sha256(self.kind.encode())
         paths = [self.path]
         if self.root is not None:
-            paths += sorted(path for path in (self.root / "meta").rglob("*") if path.is_file())
+            paths += beside(self.root, self.path)
         for path in paths:
             try:
                 with path.open("rb") as file:
@@ -95,8 +95,5 @@ def _in_folder(folder: Path) -> list[Recording]:
         found += [Recording(path, "demonstrations") for path in folder.rglob(f"*{suffix}")]
     for info in folder.rglob(str(INFO)):
         root = info.parent.parent
-        data = sorted((root / "data").rglob("*.parquet"))
-        if not data:
-            raise RecordingError(f"{root}: a LeRobot dataset without data/*/*.parquet")
-        found += [Recording(path, "lerobot", root) for path in data]
+        found += [Recording(path, "lerobot", root) for path in data_files(root)]
     return found

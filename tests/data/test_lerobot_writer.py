@@ -192,6 +192,7 @@ def test_an_interruption_between_any_two_files(tmp_path, monkeypatch, begun, mom
     assert len(moves) == min(moment, files)
     if complete:
         assert len(load_lerobot(tmp_path)) == complete
+        assert len(find_recordings([tmp_path])) == complete  # a file that is not counted is none
     write_more(tmp_path, [recorded(number) for number in range(complete, 3)])
     read = load_lerobot(tmp_path)
     assert all(same(own, recorded(number)) for number, own in enumerate(read)) and len(read) == 3

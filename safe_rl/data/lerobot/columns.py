@@ -47,10 +47,8 @@ def seen(episode: Episode, annotations: Annotations | None) -> dict[str, NDArray
         OBSERVATION + name: value for name, value in episode.observations.items()
     }
     found[PROPOSITIONS] = episode.letters
-    if episode.engaged is None:
-        found[ENGAGED] = np.zeros(len(episode.letters), np.bool_)  # the episode's row says: unknown
-    else:
-        found[ENGAGED] = episode.engaged
+    unknown = np.ones(len(episode.letters), np.bool_)  # every violation is charged
+    found[ENGAGED] = unknown if episode.engaged is None else episode.engaged
     if episode.states is not None:
         found[SIMULATOR] = episode.states
     if annotations is not None:

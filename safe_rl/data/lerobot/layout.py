@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from safe_rl.data.parquet import least_value
 from safe_rl.errors import RecordingError
 
 CODEBASE_VERSION: Final = "v3.0"
@@ -85,6 +86,34 @@ def read_info(root: Path) -> dict[str, Any]:
     if not isinstance(info.get("features"), dict):
         raise RecordingError(f"{root / INFO}: no features; the file is damaged")
     return info
+
+
+def data_files(root: Path) -> list[Path]:
+    """Return the files of frames of a dataset, without one that an interrupted recording left.
+
+    Raises:
+        RecordingError: there are none.
+    """
+    files = sorted((root / "data").rglob("*.parquet"))
+    if not files:
+        raise RecordingError(f"{root}: a LeRobot dataset without data/*/*.parquet")
+    if not (root / SAFETY).is_file():
+        return files
+    least = least_value(files[-1], "episode_index")
+    try:
+        counted = int(read_info(root).get("total_episodes", 0))
+    except RecordingError:  # whoever reads a file will say so
+        return files
+    return files if least is None or least < counted else files[:-1]
+
+
+def beside(root: Path, data: Path) -> list[Path]:
+    """Return the files that say more about a file of frames: its description and its episodes."""
+    own = root / META / "episodes" / data.parent.name / data.name
+    episodes = [own] if own.is_file() else sorted((root / META / "episodes").glob("*/*.parquet"))
+    return [
+        path for path in (root / INFO, root / SAFETY, root / TASKS) if path.is_file()
+    ] + episodes
 
 
 def remove_beyond(root: Path, number: int, videos: tuple[str, ...]) -> None:

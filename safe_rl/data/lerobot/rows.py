@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 
@@ -19,7 +20,8 @@ from safe_rl.errors import RecordingError
 COUNTS: Final = ("N", "V", "U", "pending")
 
 
-class EpisodeSummary(NamedTuple):
+@dataclass(frozen=True)
+class EpisodeSummary:
     """What a dataset says of one of its episodes, without its frames.
 
     Attributes:
