@@ -32,6 +32,17 @@ specs_app = typer.Typer(no_args_is_help=True, help="Look at the specifications t
 app.add_typer(specs_app, name="specs")
 app.add_typer(ontology_app, name="ontology")
 
+Select = Annotated[
+    list[str] | None, typer.Option(metavar="ID", help="Only this specification; repeatable.")
+]
+Simulator = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="env=NAME",
+        help="The environment whose simulator labels states, and its settings; repeatable.",
+    ),
+]
+
 _PASS_THROUGH = {
     "allow_extra_args": True,
     "ignore_unknown_options": True,
@@ -190,6 +201,16 @@ def train_command(context: typer.Context) -> None:
         train()
 
 
+@app.command("imitate", context_settings=_PASS_THROUGH)
+def imitate_command(context: typer.Context) -> None:
+    """Learn a policy from graded demonstrations; overrides as Hydra takes them."""
+    with clear_errors():
+        from safe_rl.cli.imitate import main as imitate
+
+        sys.argv = ["safe-rl imitate", *context.args]
+        imitate()
+
+
 @app.command("eval", context_settings=_PASS_THROUGH)
 def eval_command(context: typer.Context) -> None:
     """Evaluate a policy: the same Hydra program as eval.py, overrides passed through."""
@@ -212,10 +233,7 @@ def audit_command(
         str, typer.Option(help="A file of specifications, or the name of a shipped set.")
     ],
     out: Annotated[Path, typer.Option(help="Folder of the tables and the report.")] = Path("audit"),
-    select: Annotated[
-        list[str] | None,
-        typer.Option(metavar="ID", help="Only this specification; repeatable."),
-    ] = None,
+    select: Select = None,
     workers: Annotated[
         int | None, typer.Option(min=1, help="Processes; default: as many as are worth starting.")
     ] = None,
@@ -234,14 +252,7 @@ def audit_command(
             help="Take the objects from names such as grasped(mug_1) where none are recorded.",
         ),
     ] = False,
-    env: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--env",
-            metavar="env=NAME",
-            help="The simulator that labels recorded states, and its settings; repeatable.",
-        ),
-    ] = None,
+    env: Simulator = None,
     replay: Annotated[
         ReplayChoice,
         typer.Option(
@@ -296,24 +307,14 @@ def sensitivity_command(
         list[Path] | None,
         typer.Argument(help="*.hdf5 with states; default: scripted episodes are simulated."),
     ] = None,
-    env: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--env",
-            metavar="env=NAME",
-            help="tabletop, robosuite or libero, and settings; repeatable. [env=tabletop/place]",
-        ),
-    ] = None,
+    env: Simulator = None,
     specs: Annotated[
         str | None, typer.Option(help="A file or a shipped set; default: the environment's.")
     ] = None,
     out: Annotated[Path, typer.Option(help="Folder of the tables and figures.")] = Path(
         "sensitivity"
     ),
-    select: Annotated[
-        list[str] | None,
-        typer.Option(metavar="ID", help="Only this specification; repeatable."),
-    ] = None,
+    select: Select = None,
     episodes: Annotated[int, typer.Option(min=1, help="How many are simulated.")] = 64,
     constant: Annotated[
         list[str] | None, typer.Option(help="Only this constant; repeatable.")
@@ -326,7 +327,10 @@ def sensitivity_command(
     ] = 0.05,
     seed: Annotated[int, typer.Option(min=0, help="Of layouts and noise.")] = 0,
 ) -> None:
-    """Move each constant of the grounding around its default; report how many verdicts change."""
+    """Move each constant of the grounding around its default; report how many verdicts change.
+
+    Without --env the scene frames are of env=tabletop/place.
+    """
     with clear_errors():
         from safe_rl.cli.sensitivity import sensitivity
 

@@ -82,7 +82,8 @@ class SpecsSettings:
     """What an episode limit counts: ``violation`` or ``exposure``."""
 
 
-_NOT_FOR_THE_LEARNER = ("name", "backend", "num_envs", "total_timesteps")
+_NOT_FOR_THE_LEARNER = ("name", "backend", "num_envs", "total_timesteps", "policy")
+_FOR_FINE_TUNING = ("kl_coef", "critic_only", "critic_learning_rate")
 
 
 @dataclass
@@ -127,12 +128,21 @@ class AlgoSettings:
     """Part of the training before the first of them."""
     best_episodes: int = 4000
     """Episodes of each."""
+    policy: str | None = None
+    """Folder of a policy to fine-tune, chunk by chunk; a step is then a chunk. Torch only."""
+    kl_coef: float = 0.01
+    """Fine-tuning: what a nat between the policy and the one that it began with costs per chunk."""
+    critic_only: int = 5
+    """Fine-tuning: iterations in which only the critics learn."""
+    critic_learning_rate: float = 1.0e-3
+    """Fine-tuning: of the critics; ``learning_rate`` is the policy's."""
 
     def learner_arguments(self) -> dict[str, Any]:
         """Return what goes to the learner's constructor under the same name."""
         plain = {entry.name: getattr(self, entry.name) for entry in fields(self)}
         for name in plain.copy():
-            if name in _NOT_FOR_THE_LEARNER or name.startswith("best_"):
+            tuning = name in _FOR_FINE_TUNING and self.policy is None
+            if name in _NOT_FOR_THE_LEARNER or name.startswith("best_") or tuning:
                 del plain[name]
         # An environment's preset tunes the controller; without constraints nothing is tuned.
         free = self.controller == "unconstrained"
@@ -200,6 +210,7 @@ class EvalSettings:
 
 
 Settings = TypeVar("Settings", TrainSettings, EvalSettings)
+Typed = TypeVar("Typed")
 
 CHECKPOINT_FOLDER = "checkpoints"
 """Where a run's folder keeps its checkpoints."""
@@ -215,10 +226,20 @@ def checked(composed: DictConfig, kind: type[Settings]) -> Settings:
         ConfigurationError: an unknown name, a value of another type, or one that is missing; the
             message names the setting and the value.
     """
+    settings = typed(composed, kind, _TRAINING_ONLY if kind is EvalSettings else ())
+    _check_choices(settings)
+    return settings
+
+
+def typed(composed: DictConfig, kind: type[Typed], without: Sequence[str] = ()) -> Typed:
+    """Turn what Hydra composed into the dataclass ``kind``, but for the entries ``without``.
+
+    Raises:
+        ConfigurationError: as of :func:`checked`.
+    """
     try:
         plain: Any = OmegaConf.to_container(composed, resolve=True)
-        if kind is EvalSettings:
-            plain = {name: value for name, value in plain.items() if name not in _TRAINING_ONLY}
+        plain = {name: value for name, value in plain.items() if name not in without}
         merged = OmegaConf.merge(OmegaConf.structured(kind), plain)
         missing = sorted(OmegaConf.missing_keys(merged))
         if missing:
@@ -230,7 +251,6 @@ def checked(composed: DictConfig, kind: type[Settings]) -> Settings:
     except OmegaConfBaseException as error:
         raise ConfigurationError(_words(error, kind)) from None
     assert isinstance(settings, kind)
-    _check_choices(settings)
     return settings
 
 

@@ -6,6 +6,7 @@ modules are turned back into objects; anything else has to be given again when l
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
@@ -26,6 +27,7 @@ _MODULES = (
     "torch.optim",
     "stable_baselines3.common.torch_layers",
     "safe_rl.algos.torch.policies",
+    "safe_rl.algos.finetuning.policy",
 )
 
 
@@ -52,7 +54,8 @@ def encode_argument(name: str, value: Any) -> Any:
     if isinstance(value, type):
         found: type[Any] = value
         for module in _MODULES:
-            if getattr(import_module(module), found.__name__, None) is found:
+            # What the class is of has been imported; the others may need what is not installed.
+            if getattr(sys.modules.get(module), found.__name__, None) is found:
                 return {"class": [module, found.__name__]}
         return {"missing": f"the class {found.__module__}.{found.__qualname__}"}
     if isinstance(value, Mapping):

@@ -310,6 +310,16 @@ class PPOLagrangian(ConstrainedOnPolicyAlgorithm):
         for name, ratio in self.trigger_ratios.means().items():
             self.logger.record(f"ratio/{name}", ratio)
 
+    def regularisation(self, observations: Any, logs: dict[str, list[float]]) -> th.Tensor:
+        """What else the policy pays for, in units of reward; nothing here.
+
+        Args:
+            observations: of a minibatch.
+            logs: what a subclass appends to it is logged under ``train/``.
+        """
+        del observations, logs
+        return th.zeros((), device=self.device)
+
     def train(self) -> None:
         """Move the multipliers, then update the policy and the critics on the rollout."""
         self.policy.set_training_mode(True)
@@ -363,6 +373,7 @@ class PPOLagrangian(ConstrainedOnPolicyAlgorithm):
                     + ent_coef / scale * entropy_loss
                     + self.vf_coef * value_loss
                     + self.cost_vf_coef * cost_loss
+                    + self.regularisation(batch.observations, logs) / scale
                 )
                 with th.no_grad():
                     approx_kl = ((ratio - 1) - log_ratio).mean().item()

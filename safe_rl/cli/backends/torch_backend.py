@@ -23,6 +23,7 @@ from safe_rl.algos import (
 )
 from safe_rl.algos.torch.callbacks import latest_checkpoint
 from safe_rl.algos.torch.progress import ProgressLog
+from safe_rl.cli.backends import fine_tuning
 from safe_rl.cli.building import build_product, check_limits
 from safe_rl.cli.runs import TENSORBOARD_FOLDER, best_policies, check_spaces, shows_progress
 from safe_rl.cli.settings import CHECKPOINT_FOLDER, AlgoSettings, TrainSettings
@@ -61,11 +62,13 @@ def learn(
     others: VectorProductMDP | None = None
     try:
         check_limits(settings, product.constraints, product.specs)
-        envs = VectorEnvAdapter(product)
+        tuned = fine_tuning.begun_with(settings.algo)
+        envs = VectorEnvAdapter(fine_tuning.chunked(product, tuned))
         if start is None:
             model = build_model(settings.algo, envs, settings.seed, settings.device)
         else:
-            model = PPOLagrangian.load(start, envs, device=settings.device)
+            kind = PPOLagrangian if tuned is None else fine_tuning.learner()
+            model = kind.load(start, envs, device=settings.device)
         steps = model.num_timesteps
         begin()
         model.set_logger(_logger(settings, folder, steps))
@@ -76,7 +79,8 @@ def learn(
             plan = best_policies(settings, folder, size)
             if plan is not None:
                 others = build_product(settings.env, settings.specs, specs, num_envs=num_envs)
-                callbacks.append(BestPolicyCallback(VectorEnvAdapter(others), **vars(plan)))
+                apart = VectorEnvAdapter(fine_tuning.chunked(others, tuned))
+                callbacks.append(BestPolicyCallback(apart, **vars(plan)))
             callbacks.append(
                 CheckpointCallback(
                     folder / CHECKPOINT_FOLDER,
@@ -91,6 +95,8 @@ def learn(
                 progress_bar=shows_progress(settings.progress),
             )
         model.logger.close()
+        if tuned is not None:
+            fine_tuning.export(model, folder)
     finally:
         product.close()
         if others is not None:
@@ -115,6 +121,8 @@ def build_model(algo: AlgoSettings, envs: VecEnv, seed: int, device: str = "cpu"
     arguments = algo.learner_arguments()
     arguments.pop("normalize_observations")
     arguments.pop("normalize_rewards")
+    if algo.policy is not None:
+        return fine_tuning.build(algo.policy, envs, seed=seed, device=device, **arguments)
     return PPOLagrangian(
         "MultiInputPolicy" if hasattr(envs.observation_space, "spaces") else "MlpPolicy",
         envs,
