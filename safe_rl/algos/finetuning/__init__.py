@@ -2,5 +2,7 @@
 
 from safe_rl.algos.finetuning.learner import ChunkPPOLagrangian
 from safe_rl.algos.finetuning.policy import ChunkActorCritic
+from safe_rl.algos.finetuning.rlinf import ChunkStepEnvs
+from safe_rl.algos.finetuning.simplevla import SafetyRewardManager
 
-__all__ = ["ChunkActorCritic", "ChunkPPOLagrangian"]
+__all__ = ["ChunkActorCritic", "ChunkPPOLagrangian", "ChunkStepEnvs", "SafetyRewardManager"]

@@ -30,11 +30,12 @@ class Runner(gym.Env[Any, Any]):
     def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[Any, dict[str, Any]]:
         super().reset(seed=seed)
         self.speed, self.now = 0.0, 0
-        return self._observe(), {}
+        return self._observe(), {"propositions": self.propositions()}
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         self.speed, self.now = float(action[0]), self.now + 1
-        return self._observe(), self.speed, False, self.now == STEPS, {}
+        told = {"propositions": self.propositions()}
+        return self._observe(), self.speed, False, self.now == STEPS, told
 
     def propositions(self) -> dict[str, bool]:
         return {"moving": self.speed != 0.0, "fast": self.speed > 0.5}
@@ -50,6 +51,8 @@ class Runner(gym.Env[Any, Any]):
         return np.array([self.speed, self.noise], np.float32)
 
 
-def runners(count: int = 8, chunk: int = 2) -> VectorChunkedSteps:
-    envs = SyncVectorEnv([Runner] * count, autoreset_mode=AutoresetMode.DISABLED)
+def runners(
+    count: int = 8, chunk: int = 2, mode: AutoresetMode = AutoresetMode.DISABLED
+) -> VectorChunkedSteps:
+    envs = SyncVectorEnv([Runner] * count, autoreset_mode=mode)
     return VectorChunkedSteps(VectorProductMDP(envs, [SLOW], cost="exposure"), chunk)
