@@ -19,6 +19,7 @@ from safe_rl.cli.model_checking import model_check_command
 from safe_rl.cli.ontology import ontology_app
 from safe_rl.cli.planner import planner_data_command
 from safe_rl.cli.refine import plan_eval_command, refine_command
+from safe_rl.cli.serve import serve_command
 
 app = typer.Typer(
     name="safe-rl",
@@ -351,6 +352,7 @@ def sensitivity_command(
 app.command("refine")(refine_command)
 app.command("plan-eval")(plan_eval_command)
 app.command("planner-data")(planner_data_command)
+app.command("serve")(serve_command)
 
 
 app.command("model-check")(model_check_command)

@@ -15,7 +15,7 @@ from safe_rl.errors import CheckpointError
 from safe_rl.policies.vla import VLA, Statistics, VLAConfig, add_lora, load_vla, save_vla
 from safe_rl.policies.vla import checkpoint as module
 
-CONFIG = VLAConfig(3, 2, cameras=("front",), image_size=8, width=8, layers=1, heads=2)
+CONFIG = VLAConfig(3, 2, cameras=("front",), image_size=16, width=8, layers=1, heads=2)
 STATISTICS = Statistics(*(np.full(n, v, np.float32) for n, v in ((3, 1), (3, 2), (2, 3), (2, 4))))
 
 
@@ -23,7 +23,7 @@ def _answer(model: VLA) -> torch.Tensor:
     draw = np.random.default_rng(0)
     seen = {
         "state": draw.normal(size=(2, 3)),
-        "images.front": draw.integers(0, 256, (2, 8, 8, 3), np.uint8),
+        "images.front": draw.integers(0, 256, (2, 16, 16, 3), np.uint8),
     }
     return model(model.inputs(seen, ["go", "stay"])).detach()
 

@@ -201,7 +201,7 @@ def test_what_it_looks_at_must_be_there(observation, words: str) -> None:
     ("change", "words"),
     [
         ({"heads": 3}, "multiple of heads"),
-        ({"image_size": 20}, "multiple of 8"),
+        ({"image_size": 24}, "multiple of 16"),
         ({"chunk": 0}, "chunk must be at least 1"),
         ({"cameras": (), "reads_state": False}, "must see something"),
     ],

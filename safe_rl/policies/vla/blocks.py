@@ -33,22 +33,22 @@ class Block(nn.Module):
 
 
 class Eye(nn.Module):
-    """Images to tokens: three convolutions, each halving the picture, so one token per 8 x 8."""
+    """Images to tokens, one per 16 x 16 pixels, by convolutions with strides of 4, 2 and 2."""
 
     def __init__(self, image_size: int, width: int) -> None:
         super().__init__()
         half = max(width // 2, 8)
         self.layers = nn.Sequential(
-            nn.Conv2d(3, half, 5, stride=2, padding=2),
+            nn.Conv2d(3, half, 6, stride=4, padding=1),
             nn.GELU(),
             nn.Conv2d(half, width, 3, stride=2, padding=1),
             nn.GELU(),
             nn.Conv2d(width, width, 3, stride=2, padding=1),
         )
-        self.places = nn.Parameter(0.02 * torch.randn((image_size // 8) ** 2, width))
+        self.places = nn.Parameter(0.02 * torch.randn((image_size // 16) ** 2, width))
 
     def forward(self, images: torch.Tensor) -> torch.Tensor:
-        """Map uint8 ``[B, H, W, 3]`` to ``[B, H W / 64, width]``."""
+        """Map uint8 ``[B, H, W, 3]`` to ``[B, H W / 256, width]``."""
         x = images.permute(0, 3, 1, 2).float() / 255.0 - 0.5
         return self.layers(x).flatten(2).transpose(1, 2) + self.places
 

@@ -19,7 +19,7 @@ class VLAConfig:
         chunk: actions in an answer.
         cameras: names of the cameras that are looked at, as in ``"images.<camera>"``; none: the
             policy sees the state alone, and is a multilayer perceptron.
-        image_size: height and width of their images in pixels, a multiple of 8.
+        image_size: height and width of their images in pixels, a multiple of 16.
         width: entries of a token.
         layers: transformer blocks, or hidden layers of the perceptron.
         heads: of attention, a divisor of ``width``.
@@ -61,9 +61,9 @@ class VLAConfig:
             raise ConfigurationError(
                 f"VLAConfig.width must be a multiple of heads, got {self.width} and {self.heads}"
             )
-        if self.image_size < 8 or self.image_size % 8:
+        if self.image_size < 16 or self.image_size % 16:
             raise ConfigurationError(
-                f"VLAConfig.image_size must be a multiple of 8, got {self.image_size}"
+                f"VLAConfig.image_size must be a multiple of 16, got {self.image_size}"
             )
         if not self.reads_state and not self.cameras:
             raise ConfigurationError("a policy must see something: cameras, or reads_state=True")
