@@ -274,6 +274,7 @@ def test_cameras_as_videos(tmp_path):
     assert layout.video_path(tmp_path, "observation.images.front", 1).is_file()
     for own, wanted in zip(load_lerobot(tmp_path), episodes, strict=True):
         assert same(own, wanted, but=("observations",))
+        np.testing.assert_array_equal(own.observations["state"], wanted.observations["state"])
         seen, shown = own.observations["images.front"], wanted.observations["images.front"]
         assert seen.shape == shown.shape
         assert np.abs(seen.astype(int) - shown).mean() < 4
@@ -283,10 +284,12 @@ def test_cameras_as_videos(tmp_path):
         load_lerobot(tmp_path)
 
 
-def with_picture(number):
+def with_picture(number, **fields):
     """A bright square that moves over a ramp: a video codec is made for such."""
     images = np.zeros((6, 48, 64, 3), np.uint8)
     images += np.linspace(0, 150, 64).astype(np.uint8)[None, None, :, None]
     for frame, image in enumerate(images):
         image[10:20, 5 + 6 * frame : 15 + 6 * frame, number % 3] = 250
-    return recorded(number, steps=5, observations={"images.front": images})
+    state = np.arange(18, dtype=np.float32).reshape(6, 3)
+    seen = {"state": state, "images.front": images}
+    return recorded(number, steps=5, observations=seen, **fields)
