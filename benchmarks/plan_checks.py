@@ -20,8 +20,7 @@ from benchmarks.measure import Timing, measure, met, parser, per_second, save
 from safe_rl.envs.household import Action, Split, Task, make_task
 from safe_rl.errors import MissingDependencyError
 from safe_rl.feedback import explainer
-from safe_rl.feedback.plan_reading import PlanReader
-from safe_rl.feedback.plans import check_plan
+from safe_rl.feedback.plans import PlanReader, check_plan
 
 TARGET = 2_000
 """Plans in a second on one core, everything included."""

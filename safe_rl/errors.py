@@ -73,6 +73,41 @@ class PolicyError(SafeRLError):
     """A policy's answer cannot be used, or the server behind it stalled, died or refused."""
 
 
+class PlannerUnavailableError(SafeRLError):
+    """A call failed in a way that may pass: a timeout, a full queue, a cut or garbled reply.
+
+    Attributes:
+        retry_after: how many seconds the endpoint asks to be left alone, or ``None``.
+    """
+
+    def __init__(self, message: str, *, retry_after: float | None = None) -> None:
+        """Say what failed."""
+        super().__init__(message)
+        self.retry_after = retry_after
+
+
+class PlannerRefusedError(SafeRLError):
+    """A call was refused, and would be refused again.
+
+    Attributes:
+        status: the HTTP status, or ``None``.
+        this_request_only: whether the refusal is about the request (too long, malformed), so that
+            others may still succeed, and not about the key, the model or the address.
+    """
+
+    def __init__(
+        self, message: str, *, status: int | None = None, this_request_only: bool = False
+    ) -> None:
+        """Say what was refused."""
+        super().__init__(message)
+        self.status = status
+        self.this_request_only = this_request_only
+
+
+class StoppedError(SafeRLError):
+    """A run was told to stop while a call was waiting."""
+
+
 def near(name: str, options: Iterable[str]) -> str:
     """Return ``"; did you mean 'x'?"`` for the closest of ``options``, or an empty string.
 

@@ -36,7 +36,7 @@ def planner_data_command(
 ) -> None:
     """Write what planners answered as rows for TRL's SFT, DPO and KTO trainers."""
     with clear_errors():
-        from safe_rl.feedback.run_log import read_log
+        from safe_rl.feedback.refinement import read_log
         from safe_rl.feedback.trl import logged, rows_of, write_rows
 
         samples = [sample for log in logs for sample in logged(read_log(log)[1])]

@@ -18,15 +18,24 @@ from safe_rl.cli.score_tables import Results, print_results
 from safe_rl.envs.household import make_task
 from safe_rl.envs.household.task import Split
 from safe_rl.errors import ConfigurationError, near
-from safe_rl.feedback.calls import Caller, Pace
-from safe_rl.feedback.endpoints import Endpoint
-from safe_rl.feedback.loop import Refinement, refine_problems
-from safe_rl.feedback.planners import Planner
-from safe_rl.feedback.recorded import RecordedAnswers, TaskPlans
-from safe_rl.feedback.refine import TaskProblem, Told, with_specs
-from safe_rl.feedback.rounds import PlannerPerRound, Round
-from safe_rl.feedback.run_log import RunLog, read_log
-from safe_rl.feedback.scores import score
+from safe_rl.feedback.refinement import (
+    Caller,
+    Endpoint,
+    Pace,
+    Planner,
+    PlannerPerRound,
+    RecordedAnswers,
+    Refinement,
+    Round,
+    RunLog,
+    TaskPlans,
+    TaskProblem,
+    Told,
+    read_log,
+    refine_problems,
+    score,
+    with_specs,
+)
 from safe_rl.specs import load_specs
 
 _PLANNERS = ("scripted", "naive", "file:PATH", "endpoint")

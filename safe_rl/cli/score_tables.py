@@ -14,8 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from safe_rl.cli.showing import wide_console
-from safe_rl.feedback.rounds import Round
-from safe_rl.feedback.scores import Score
+from safe_rl.feedback.refinement import Round, Score
 from safe_rl.model_checking import proportion_interval
 
 

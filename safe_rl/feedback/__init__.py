@@ -1,9 +1,24 @@
-"""Feedback: what the monitors tell a planner, a person or a program about a trace."""
+"""Feedback: what the monitors tell a planner, a person or a program about a trace.
 
-from safe_rl.feedback.counterexample import Change, Counterexample, Feedback, Repair
-from safe_rl.feedback.explaining import Explainer, explain, explain_episode, explainer
-from safe_rl.feedback.history import MonitorHistory
-from safe_rl.feedback.search import ViolatingRollout, random_actions, shortest_violation
+Here are the counterexamples, which need the monitors only. The folders beside them build on these:
+``plans`` checks plans, ``refinement`` is the loop with a planner, ``trl`` makes rows, rewards and
+environments for training, ``planner`` is a small planner that was trained with them.
+"""
+
+from safe_rl.feedback.counterexamples import (
+    Change,
+    Counterexample,
+    Explainer,
+    Feedback,
+    MonitorHistory,
+    Repair,
+    ViolatingRollout,
+    explain,
+    explain_episode,
+    explainer,
+    random_actions,
+    shortest_violation,
+)
 
 __all__ = [
     "Change",

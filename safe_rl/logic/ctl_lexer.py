@@ -14,7 +14,7 @@ from typing import Final
 
 from safe_rl.logic.formula import Op
 from safe_rl.logic.grammar import IDENTIFIER, RUN_TOGETHER, UNARY
-from safe_rl.logic.lexer import FormulaWarning, Lexeme, _at, _operator, syntax_error
+from safe_rl.logic.lexer import FormulaWarning, Lexeme, lexemes_at, operator_lexeme, syntax_error
 
 _SPACE = re.compile(r"\s*")
 _RUN = re.compile(r"((?:[AE][XFG]+)+)([a-z_][A-Za-z0-9_]*)?$")
@@ -89,7 +89,9 @@ def _tokens(text: str, at: int, known: Collection[str], quantified: bool) -> Ite
         yield Lexeme("QUANTIFIER", Op.ATOM, _SYMBOLS[char], None, at, at + 1)
     else:
         word = IDENTIFIER.match(text, at)
-        tokens = _at(text, at, known) if word is None else _word(text, at, word.group(), known)
+        tokens = (
+            lexemes_at(text, at, known) if word is None else _word(text, at, word.group(), known)
+        )
         for token in tokens:
             yield _with_at_most(text, token)
 
@@ -105,7 +107,7 @@ def _word(text: str, start: int, word: str, known: Collection[str]) -> Iterator[
                 f"{word!r} is one of the propositions, so it cannot be a quantifier here; "
                 "give the proposition a longer name",
             )
-        yield from _at(text, start, known)
+        yield from lexemes_at(text, start, known)
         return
     if word == "P" and (relation := _RELATION.match(text, end)):
         yield _chance(text, start, relation)
@@ -120,7 +122,7 @@ def _word(text: str, start: int, word: str, known: Collection[str]) -> Iterator[
         raise syntax_error(text, start, f"write {quantifier}[p {op} q] for {word}(p, q)")
     run = _RUN.match(word)
     if run is None:
-        yield from _at(text, start, known)
+        yield from lexemes_at(text, start, known)
         return
     operators, glued = run.groups()
     if glued:
@@ -137,9 +139,9 @@ def _word(text: str, start: int, word: str, known: Collection[str]) -> Iterator[
         elif i < len(operators) - 1 or glued:
             yield Lexeme("UNARY", UNARY[letter], letter, None, place, place + 1)
         else:
-            yield _operator(text, UNARY[letter], place, place + 1)
+            yield operator_lexeme(text, UNARY[letter], place, place + 1)
     if glued:
-        yield from _at(text, start + len(operators), known)
+        yield from lexemes_at(text, start + len(operators), known)
 
 
 def _path(text: str, position: int) -> bool:

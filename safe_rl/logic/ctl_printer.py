@@ -7,7 +7,7 @@ from typing import Final
 from safe_rl.logic.ctl import CTL, Quantifier, subformulas
 from safe_rl.logic.formula import Op
 from safe_rl.logic.grammar import PRECEDENCE, RIGHT_ASSOCIATIVE
-from safe_rl.logic.printer import _bounds, atom_text
+from safe_rl.logic.printer import atom_text, bounds_text
 
 _PREFIX: Final = PRECEDENCE[Op.NOT]
 _PRIMARY: Final = PRECEDENCE[Op.ATOM]
@@ -44,7 +44,7 @@ def _text(f: CTL, texts: dict[CTL, str]) -> str:
     if not f.args:
         return str(f.op)
     mine = PRECEDENCE[f.op]
-    symbol = f"{f.op}{_bounds(f.op, f.bounds)}"
+    symbol = f"{f.op}{bounds_text(f.op, f.bounds)}"
     sides = [texts[arg] for arg in f.args]
     if len(sides) == 1:
         if _level(f.args[0]) < mine:

@@ -76,7 +76,7 @@ def lexemes(text: str, propositions: Collection[str] | None = None) -> Iterator[
     """
     position = _skip(text, 0)
     while position < len(text):
-        for token in _at(text, position, propositions or ()):
+        for token in lexemes_at(text, position, propositions or ()):
             yield token
             position = token.end_pos
         position = _skip(text, position)
@@ -86,7 +86,12 @@ def _skip(text: str, position: int) -> int:
     return _SPACE.match(text, position).end()  # type: ignore[union-attr]
 
 
-def _at(text: str, start: int, propositions: Collection[str]) -> Iterator[Lexeme]:
+def lexemes_at(text: str, start: int, propositions: Collection[str]) -> Iterator[Lexeme]:
+    """Yield the tokens that begin at ``start``: several where a word is operators on an atom.
+
+    Raises:
+        FormulaSyntaxError: as for :func:`lexemes`.
+    """
     char = text[start]
     if char in "()":
         yield Lexeme("LPAR" if char == "(" else "RPAR", Op.ATOM, char, None, start, start + 1)
@@ -100,7 +105,7 @@ def _at(text: str, start: int, propositions: Collection[str]) -> Iterator[Lexeme
         return
     symbol = _SYMBOL.match(text, start)
     if symbol is not None:
-        yield _operator(text, SYMBOLS[symbol.group()], start, symbol.end())
+        yield operator_lexeme(text, SYMBOLS[symbol.group()], start, symbol.end())
         return
     if char == "[":
         raise syntax_error(text, start, "an interval stands behind an operator: F[a,b], U[a,b] …")
@@ -127,7 +132,7 @@ def _word(text: str, start: int, word: str, known: Collection[str]) -> Iterator[
         if op is None and word == Op.LAST:
             op = Op.LAST
         if op is not None:
-            yield _operator(text, op, start, end)
+            yield operator_lexeme(text, op, start, end)
             return
         run = RUN_TOGETHER.match(word)
         if run is not None:
@@ -141,7 +146,7 @@ def _word(text: str, start: int, word: str, known: Collection[str]) -> Iterator[
             for i, letter in enumerate(run.group(1)):
                 after = start + i + 1
                 if i == len(run.group(1)) - 1 and not run.group(2):
-                    yield _operator(text, UNARY[letter], start + i, after)
+                    yield operator_lexeme(text, UNARY[letter], start + i, after)
                 else:
                     yield Lexeme("UNARY", UNARY[letter], letter, None, start + i, after)
             if not run.group(2):
@@ -178,7 +183,12 @@ def _atom(text: str, start: int, word: str, end: int) -> Lexeme:
     return Lexeme("ATOM", Op.ATOM, f"{word}({','.join(arguments)})", None, start, call.end())
 
 
-def _operator(text: str, op: Op, start: int, end: int) -> Lexeme:
+def operator_lexeme(text: str, op: Op, start: int, end: int) -> Lexeme:
+    """Return an operator that stands from ``start`` to ``end``, with the interval behind it.
+
+    Raises:
+        FormulaSyntaxError: the operator takes no interval, or it cannot be read.
+    """
     bounds: Bounds | None = None
     opening = _skip(text, end)
     if text.startswith("[", opening) and not text.startswith("[]", opening):

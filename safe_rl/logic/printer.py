@@ -37,7 +37,8 @@ def atom_text(name: str) -> str:
     return f'"{escaped}"'
 
 
-def _bounds(op: Op, bounds: Bounds | None) -> str:
+def bounds_text(op: Op, bounds: Bounds | None) -> str:
+    """Return an operator's interval as it is written behind it, or an empty text."""
     if bounds is None:
         return ""
     low, high = bounds
@@ -53,7 +54,7 @@ def _text(f: Formula, texts: dict[Formula, str]) -> str:
     if not f.args:
         return str(f.op)
     mine = PRECEDENCE[f.op]
-    symbol = f"{f.op}{_bounds(f.op, f.bounds)}"
+    symbol = f"{f.op}{bounds_text(f.op, f.bounds)}"
     if len(f.args) == 1:
         (arg,) = f.args
         text = texts[arg]

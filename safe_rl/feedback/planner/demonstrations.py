@@ -12,10 +12,9 @@ from typing import Literal, NamedTuple
 
 from safe_rl.envs.household import Action, Task
 from safe_rl.errors import ConfigurationError
-from safe_rl.feedback.plan_reading import Outcome
 from safe_rl.feedback.planner.wording import WRONG, Wording, wording
-from safe_rl.feedback.planners import Message
-from safe_rl.feedback.plans import check_plan
+from safe_rl.feedback.plans import Outcome, check_plan
+from safe_rl.feedback.refinement import Message
 
 Data = Literal["mixed", "safe"]
 

@@ -26,7 +26,7 @@ from safe_rl.feedback.planner.model import (
 from safe_rl.feedback.planner.together import refine_together
 from safe_rl.feedback.planner.training import Imitation, Reinforcement, imitate, reinforce
 from safe_rl.feedback.planner.wording import WordedProblem, wording
-from safe_rl.feedback.scores import score
+from safe_rl.feedback.refinement import score
 
 Arm = Literal["mixed", "safe", "grpo"]
 

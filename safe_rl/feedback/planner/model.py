@@ -11,7 +11,7 @@ from typing import Any, Final
 from safe_rl.errors import CheckpointError
 from safe_rl.feedback.planner.backend import tokenizers, torch, transformers
 from safe_rl.feedback.planner.wording import vocabulary
-from safe_rl.feedback.planners import Message
+from safe_rl.feedback.refinement import Message
 
 PAD: Final = "<pad>"
 UNKNOWN: Final = "<unk>"

@@ -1,7 +1,7 @@
 """Refinement of many problems at once, for a model that answers many conversations in one batch.
 
-The rounds are those of :mod:`safe_rl.feedback.loop`, with the same messages and the same reasons to
-stop; only the calls are made together.
+The rounds are those of :mod:`safe_rl.feedback.refinement.loop`, with the same messages and the same
+reasons to stop; only the calls are made together.
 """
 
 from __future__ import annotations
@@ -11,9 +11,8 @@ from dataclasses import replace
 from time import perf_counter
 
 from safe_rl.errors import ConfigurationError
-from safe_rl.feedback.loop import Refinement
-from safe_rl.feedback.planners import Message
-from safe_rl.feedback.rounds import Problem, Round, next_messages, stop_reason
+from safe_rl.feedback.refinement import Message, Refinement
+from safe_rl.feedback.refinement.rounds import Problem, Round, next_messages, stop_reason
 
 AnswersMany = Callable[[Sequence[Sequence[Message]]], Sequence[str]]
 """From conversations to their answers."""

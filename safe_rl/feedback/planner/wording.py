@@ -28,9 +28,8 @@ from safe_rl.envs.household.generate import rules
 from safe_rl.envs.household.maniguard import MANIGUARD
 from safe_rl.envs.household.vocabulary import FACTS, the
 from safe_rl.errors import ConfigurationError
-from safe_rl.feedback.plan_reading import Outcome
-from safe_rl.feedback.plans import PlanResult, check_plan
-from safe_rl.feedback.rounds import Judgement
+from safe_rl.feedback.judgement import Judgement
+from safe_rl.feedback.plans import Outcome, PlanResult, check_plan
 from safe_rl.specs import load_specs
 from safe_rl.specs.binding import arguments
 

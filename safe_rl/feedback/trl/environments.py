@@ -12,9 +12,8 @@ from typing import Any
 
 from safe_rl.envs.household import Task, describe, in_words
 from safe_rl.errors import ConfigurationError
-from safe_rl.feedback.explaining import explain
-from safe_rl.feedback.plan_reading import Outcome
-from safe_rl.feedback.plans import check_plan
+from safe_rl.feedback.counterexamples.explaining import explain
+from safe_rl.feedback.plans import Outcome, check_plan
 from safe_rl.feedback.trl.rewards import PlanValue
 
 

@@ -16,9 +16,8 @@ from typing import Any, Final, Protocol
 
 from safe_rl.envs.household.plan import PlanningTask
 from safe_rl.errors import ConfigurationError, near
-from safe_rl.feedback.explaining import explainer
-from safe_rl.feedback.plan_reading import Outcome
-from safe_rl.feedback.plans import PlanResult, check_plan
+from safe_rl.feedback.counterexamples.explaining import explainer
+from safe_rl.feedback.plans import Outcome, PlanResult, check_plan
 from safe_rl.logic import Letter
 from safe_rl.specs import Objects, Specs
 

@@ -17,8 +17,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
 
 from safe_rl.errors import ConfigurationError, near
-from safe_rl.feedback.planners import Message
-from safe_rl.feedback.rounds import Judgement, Problem, Round
+from safe_rl.feedback.refinement import Judgement, Message, Problem, Round
 
 Row = dict[str, Any]
 Kind = Literal["sft", "mending", "dpo", "kto"]
@@ -52,7 +51,7 @@ class Sample(NamedTuple):
 
 
 def logged(runs: Mapping[str, Sequence[Round]] | Iterable[Sequence[Round]]) -> list[Sample]:
-    """Return the answers of refinements, such as :func:`safe_rl.feedback.run_log.read_log` reads.
+    """Return the answers of refinements, which :func:`~safe_rl.feedback.refinement.read_log` reads.
 
     Args:
         runs: the rounds of each problem.

@@ -10,7 +10,6 @@ pytest.importorskip("trl")
 
 from safe_rl.envs.household import make_task
 from safe_rl.errors import ConfigurationError
-from safe_rl.feedback.plan_reading import Outcome
 from safe_rl.feedback.planner.demonstrations import examples, faults, mending
 from safe_rl.feedback.planner.together import refine_together
 from safe_rl.feedback.planner.wording import (
@@ -21,7 +20,7 @@ from safe_rl.feedback.planner.wording import (
     worded_problem,
     wording,
 )
-from safe_rl.feedback.plans import check_plan
+from safe_rl.feedback.plans import Outcome, check_plan
 
 TASKS = [make_task(split, seed) for split in ("train", "held_out") for seed in range(14)]
 TASKS += [make_task("longer", seed) for seed in range(6)]
@@ -124,7 +123,7 @@ def test_only_plans_that_are_safe_and_complete_are_learned_from_safe_data() -> N
 
 def test_refined_together_as_one_by_one() -> None:
     """The same rounds as the loop's own, for a planner that mends on the second round."""
-    from safe_rl.feedback.loop import refine_problem
+    from safe_rl.feedback.refinement import refine_problem
 
     problems = [worded_problem(task) for task in TASKS[:14]]
     plans = {

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from safe_rl.envs.household import Task, make_task, task_named
 from safe_rl.errors import ConfigurationError
-from safe_rl.feedback.plan_reading import Outcome
-from safe_rl.feedback.plans import check_plan
+from safe_rl.feedback.plans import Outcome, check_plan
 from safe_rl.feedback.trl import PlanValue, answer_text, plan_reward_func, reward_func
 from safe_rl.specs import Specification
 

@@ -11,11 +11,14 @@ import pytest
 
 from safe_rl.envs.household import make_task
 from safe_rl.errors import ConfigurationError
-from safe_rl.feedback.loop import refine_problems
-from safe_rl.feedback.planners import Answer
-from safe_rl.feedback.refine import TaskProblem
-from safe_rl.feedback.rounds import Round
-from safe_rl.feedback.run_log import RunLog, read_log
+from safe_rl.feedback.refinement import (
+    Answer,
+    Round,
+    RunLog,
+    TaskProblem,
+    read_log,
+    refine_problems,
+)
 from safe_rl.feedback.trl import (
     dpo_rows,
     kto_rows,
