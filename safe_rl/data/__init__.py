@@ -1,4 +1,4 @@
-"""Recorded episodes: our own files, LeRobot datasets, and demonstrations of simulator states."""
+"""Recorded episodes: our own files, LeRobot, Minari, and demonstrations of simulator states."""
 
 from safe_rl.data.annotations import Annotations, annotate, annotate_all
 from safe_rl.data.demonstrations import (
@@ -16,8 +16,9 @@ from safe_rl.data.lerobot import (
     load_annotations,
     load_lerobot,
 )
+from safe_rl.data.minari import load_minari
 from safe_rl.data.replay import RecordedStates, Replay, ReplayedLetters, ShowsStates
-from safe_rl.data.sources import Recording, find_recordings
+from safe_rl.data.sources import Recording, find_recordings, load_recording
 from safe_rl.data.store import SUFFIX, EpisodeWriter, load_episodes, save_episodes
 
 __all__ = [
@@ -42,6 +43,8 @@ __all__ = [
     "load_demonstrations",
     "load_episodes",
     "load_lerobot",
+    "load_minari",
+    "load_recording",
     "read_demonstrations",
     "recorded_states",
     "save_demonstrations",

@@ -1,10 +1,11 @@
 """HDF5 files of demonstrations as robomimic and LIBERO write them: simulator states and actions.
 
 ``data/demo_<k>/states`` holds flattened MuJoCo states ``[T, 1 + nq + nv]``, each seen before its
-action in ``actions`` ``[T, A]``; the state that the last action leads to is not in the file. The
-file holds no propositions, so its states are shown to a simulator (``safe_rl.data.Replay``). Where
-the episode's start placed fixtures stands in the demonstration's own MuJoCo model, its attribute
-``model_file``, and nowhere else.
+action in ``actions`` ``[T, A]``; the state that the last action leads to is not in the file, nor
+what was seen there (``obs``), unless robomimic's ``next_obs`` says it. The file holds no
+propositions, so its states are shown to a simulator (``safe_rl.data.Replay``). Where the episode's
+start placed fixtures stands in the demonstration's own MuJoCo model, its attribute ``model_file``,
+and nowhere else.
 """
 
 from __future__ import annotations
@@ -20,9 +21,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from safe_rl.data.episode import Episode, Floats, Placements
+from safe_rl.data.hdf5 import hdf5, observation_name
 from safe_rl.data.model_xml import placements_in
-from safe_rl.data.replay import RecordedStates, Replay
-from safe_rl.errors import MissingDependencyError, RecordingError
+from safe_rl.data.replay import RecordedStates, Replay, ReplayedLetters
+from safe_rl.errors import RecordingError
+
+Observations = Mapping[str, NDArray[Any]]
 
 
 class Demonstration(NamedTuple):
@@ -37,6 +41,8 @@ class Demonstration(NamedTuple):
             directly in its world; empty where the file holds no model.
         task: LIBERO's name of the task, or robomimic's of the environment, or nothing.
         terminated: the environment ended it; only files that this package wrote say so.
+        observations: what ``obs`` holds, ``[T, ...]`` each; images are ``images.<camera>``.
+        last: the same of the state that the last action led to, where ``next_obs`` holds it.
     """
 
     name: str
@@ -46,16 +52,33 @@ class Demonstration(NamedTuple):
     placements: Placements = MappingProxyType({})
     task: str = ""
     terminated: bool = False
+    observations: Observations = MappingProxyType({})
+    last: Observations = MappingProxyType({})
+
+    def seen(self, frames: int) -> Observations:
+        """Return the observations of so many frames; nothing where some are not in the file."""
+        if frames <= len(self.states):
+            return {name: values[:frames] for name, values in self.observations.items()}
+        if frames == len(self.states) + 1 and self.last.keys() == self.observations.keys():
+            return {
+                name: np.concatenate([values, self.last[name]])
+                for name, values in self.observations.items()
+            }
+        return {}
 
 
-def read_demonstrations(path: Path) -> tuple[Demonstration, ...]:
+def read_demonstrations(path: Path, *, observations: bool = False) -> tuple[Demonstration, ...]:
     """Read every demonstration of a file, in the order of their numbers.
+
+    Args:
+        path: of the file.
+        observations: read what was seen too, which may be many images.
 
     Raises:
         RecordingError: the file is missing, damaged, or holds no states.
         MissingDependencyError: h5py is not installed.
     """
-    h5py = _h5py("reading HDF5 demonstrations")
+    h5py = hdf5("reading HDF5 demonstrations")
     if not path.is_file():
         raise RecordingError(f"{path}: no such file")
     try:
@@ -67,17 +90,9 @@ def read_demonstrations(path: Path) -> tuple[Demonstration, ...]:
             if not names:
                 raise RecordingError(f"{path}: no group data/demo_<k>; there are no demonstrations")
             task = _task(path, data.attrs)
-            return tuple(_read(path, name, data[name], task) for name in names)
+            return tuple(_read(path, name, data[name], task, observations) for name in names)
     except (OSError, RuntimeError, KeyError) as error:
         raise RecordingError(f"{path}: damaged or not an HDF5 file ({error})") from None
-
-
-def _h5py(purpose: str) -> Any:
-    try:
-        import h5py
-    except ImportError as error:
-        raise MissingDependencyError("h5py", "data", purpose) from error
-    return h5py
 
 
 def _number(name: str) -> int | None:
@@ -99,7 +114,7 @@ def _task(path: Path, attributes: Mapping[str, Any]) -> str:
         raise RecordingError(f"{path}: the attribute 'env_args' is no JSON ({error})") from None
 
 
-def _read(path: Path, name: str, group: Any, task: str) -> Demonstration:
+def _read(path: Path, name: str, group: Any, task: str, with_observations: bool) -> Demonstration:
     where = f"{path}, data/{name}"
     if "states" not in group:
         raise RecordingError(f"{where}: no simulator states, so nothing can be replayed")
@@ -124,7 +139,22 @@ def _read(path: Path, name: str, group: Any, task: str) -> Demonstration:
         {} if model is None else placements_in(where, str(model)),
         task,
         bool(group.attrs.get("terminated", False)),
+        _observations(where, group, "obs", len(states)) if with_observations else {},
+        _observations(where, group, "next_obs", len(states), -1) if with_observations else {},
     )
+
+
+def _observations(where: str, group: Any, key: str, rows: int, first: int = 0) -> Observations:
+    """Read a group of observations, from row ``first`` on."""
+    found: dict[str, NDArray[Any]] = {}
+    for name, values in group.get(key, {}).items():
+        if len(values) != rows:
+            raise RecordingError(
+                f"{where}: {len(values)} rows of {key}/{name} for {rows} states; the file is "
+                "damaged"
+            )
+        found |= {observation_name(name, values): values[first:]}
+    return found
 
 
 def recorded_states(demo: Demonstration) -> RecordedStates:
@@ -132,19 +162,27 @@ def recorded_states(demo: Demonstration) -> RecordedStates:
     return RecordedStates(demo.states, demo.actions, demo.placements, demo.task)
 
 
-def load_demonstrations(path: Path, replay: Replay) -> tuple[Episode, ...]:
+def load_demonstrations(
+    path: Path, replay: Replay | None, *, observations: bool = False
+) -> tuple[Episode, ...]:
     """Read a file and let a simulator label its states.
 
     An episode counts as cut off, unless the file says that it terminated: a demonstration stops
     where its recording stops.
 
+    Args:
+        path: of the file.
+        replay: the simulator; without one the episodes have no propositions, and end with the
+            last recorded state.
+        observations: read what was seen too, where the file has it.
+
     Raises:
         RecordingError: the file is damaged, or the states are not those of the simulator's model.
     """
     episodes = []
-    for demo in read_demonstrations(path):
+    for demo in read_demonstrations(path, observations=observations):
         try:
-            found = replay.replay(recorded_states(demo))
+            found = _unlabelled(demo) if replay is None else replay.replay(recorded_states(demo))
         except RecordingError as error:
             raise RecordingError(f"{path}, data/{demo.name}: {error}") from None
         steps = len(found.letters) - 1
@@ -165,9 +203,17 @@ def load_demonstrations(path: Path, replay: Replay) -> tuple[Episode, ...]:
                 instruction=found.instruction,
                 actions=None if demo.actions is None else demo.actions[:steps],
                 drift=found.drift,
+                states=demo.states if len(found.letters) == len(demo.states) else None,
+                placements=demo.placements if len(found.letters) == len(demo.states) else {},
+                observations=demo.seen(len(found.letters)),
             )
         )
     return tuple(episodes)
+
+
+def _unlabelled(demo: Demonstration) -> ReplayedLetters:
+    """Letters over no propositions, one for each recorded state."""
+    return ReplayedLetters((), np.zeros((len(demo.states), 0), np.bool_), env_id=demo.task)
 
 
 def save_demonstrations(
@@ -191,7 +237,7 @@ def save_demonstrations(
         RecordingError: an episode has no steps, no states or no actions.
         MissingDependencyError: h5py is not installed.
     """
-    h5py = _h5py("writing HDF5 demonstrations")
+    h5py = hdf5("writing HDF5 demonstrations")
     path = Path(path)
     for number, episode in enumerate(episodes):
         if episode.steps == 0 or episode.states is None or episode.actions is None:

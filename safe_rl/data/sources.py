@@ -8,11 +8,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
+from safe_rl.data.demonstrations import load_demonstrations
+from safe_rl.data.episode import Episode
+from safe_rl.data.lerobot import load_lerobot
 from safe_rl.data.lerobot.layout import INFO, beside, data_files
-from safe_rl.data.store import SUFFIX
+from safe_rl.data.minari import METADATA, is_minari, load_minari
+from safe_rl.data.replay import Replay
+from safe_rl.data.store import SUFFIX, load_episodes
 from safe_rl.errors import RecordingError
 
-Kind = Literal["episodes", "lerobot", "demonstrations"]
+Kind = Literal["episodes", "lerobot", "demonstrations", "minari"]
 DEMONSTRATIONS: Final = (".hdf5", ".h5")
 
 
@@ -22,8 +27,8 @@ class Recording:
 
     Attributes:
         path: the file; of a LeRobot dataset, one of its data files.
-        kind: ``"episodes"`` (our own format), ``"lerobot"`` or ``"demonstrations"`` (HDF5 files of
-            robomimic and LIBERO, which hold simulator states).
+        kind: ``"episodes"`` (our own format), ``"lerobot"``, ``"minari"``, or ``"demonstrations"``
+            (HDF5 files of robomimic and LIBERO, which hold simulator states).
         root: the folder of a LeRobot dataset.
     """
 
@@ -39,6 +44,8 @@ class Recording:
         """
         mark = hashlib.sha256(self.kind.encode())
         paths = [self.path]
+        if self.kind == "minari":
+            paths.append(self.path.with_name(METADATA))
         if self.root is not None:
             paths += beside(self.root, self.path)
         for path in paths:
@@ -54,7 +61,8 @@ def find_recordings(paths: Iterable[str | Path]) -> list[Recording]:
     """Return the recordings that the paths name, sorted, each once.
 
     A file is taken by its suffix; a folder is searched for ``*.episodes.npz``, ``*.hdf5``, ``*.h5``
-    and LeRobot datasets (folders with ``meta/info.json``).
+    and LeRobot datasets (folders with ``meta/info.json``). Minari's ``main_data.hdf5`` is known by
+    the ``metadata.json`` beside it.
 
     Raises:
         RecordingError: a path does not exist, is of no known kind, or holds no recording.
@@ -74,11 +82,34 @@ def find_recordings(paths: Iterable[str | Path]) -> list[Recording]:
     return sorted(found)
 
 
+def load_recording(
+    recording: Recording, replay: Replay | None = None, *, observations: bool = True
+) -> tuple[Episode, ...]:
+    """Read the episodes of a recording, whatever wrote it.
+
+    Args:
+        recording: from :func:`find_recordings`.
+        replay: the simulator that labels demonstrations; without one they have no propositions.
+        observations: read what a policy saw, which may be many images.
+
+    Raises:
+        RecordingError: the file is damaged.
+        MissingDependencyError: what reads it is not installed.
+    """
+    if recording.kind == "episodes":
+        return load_episodes(recording.path)
+    if recording.kind == "lerobot":
+        return load_lerobot(recording.path, recording.root, observations=observations)
+    if recording.kind == "minari":
+        return load_minari(recording.path, observations=observations)
+    return load_demonstrations(recording.path, replay, observations=observations)
+
+
 def _of_file(path: Path) -> Recording:
     if path.suffix == ".npz":
         return Recording(path, "episodes")
     if path.suffix in DEMONSTRATIONS:
-        return Recording(path, "demonstrations")
+        return Recording(path, "minari" if is_minari(path) else "demonstrations")
     if path.suffix == ".parquet":
         for root in path.parents:
             if (root / INFO).is_file():
@@ -92,7 +123,7 @@ def _of_file(path: Path) -> Recording:
 def _in_folder(folder: Path) -> list[Recording]:
     found = [Recording(path, "episodes") for path in folder.rglob(f"*{SUFFIX}")]
     for suffix in DEMONSTRATIONS:
-        found += [Recording(path, "demonstrations") for path in folder.rglob(f"*{suffix}")]
+        found += [_of_file(path) for path in folder.rglob(f"*{suffix}")]
     for info in folder.rglob(str(INFO)):
         root = info.parent.parent
         found += [Recording(path, "lerobot", root) for path in data_files(root)]

@@ -13,13 +13,17 @@ h5py = pytest.importorskip("h5py")
 from safe_rl.data import (
     Drift,
     ReplayedLetters,
+    annotate,
+    find_recordings,
     load_demonstrations,
+    load_recording,
     read_demonstrations,
     recorded_states,
     save_demonstrations,
 )
 from safe_rl.data.model_xml import placements_in
-from safe_rl.errors import RecordingError
+from safe_rl.errors import GroundingError, RecordingError
+from safe_rl.specs import Specification
 from tests.data.recorded import episode
 
 
@@ -192,3 +196,44 @@ def test_an_episode_terminates_only_if_the_file_says_so_and_its_last_step_was_se
     assert ends == {Above: [False, False], Stepping: [False, True]}
     assert load_demonstrations(path, Stepping())[0].drift == Drift(2, 1, 0.5, 2)
     assert load_demonstrations(path, Above())[0].drift is None
+
+
+class OneMore(Above):
+    """Labels the state that the last action led to as well, as stepping it does."""
+
+    def replay(self, recorded):
+        found = super().replay(recorded)
+        return replace(found, letters=np.concatenate([found.letters, [[True]]]), engaged=None)
+
+
+def test_what_was_seen_is_read_where_the_file_has_it(tmp_path):
+    images = np.arange(3 * 2 * 2 * 3, dtype=np.uint8).reshape(3, 2, 2, 3)
+    path = write(tmp_path / "x.hdf5", demo_0=demo())
+    with h5py.File(path, "r+") as file:
+        for key, shift in (("obs", 0), ("next_obs", 1)):
+            group = file["data/demo_0"].create_group(key)
+            group["agentview_image"] = images + shift
+            group["robot0_eef_pos"] = np.arange(9.0).reshape(3, 3) + shift
+    assert load_demonstrations(path, Above())[0].observations == {}
+    (own,) = load_demonstrations(path, Above(), observations=True)
+    assert set(own.observations) == {"images.agentview", "robot0_eef_pos"}
+    np.testing.assert_array_equal(own.observations["images.agentview"], images)
+    (own,) = load_demonstrations(path, OneMore(), observations=True)
+    np.testing.assert_array_equal(own.observations["images.agentview"][3], images[2] + 1)
+    with h5py.File(path, "r+") as file:
+        del file["data/demo_0/next_obs"]
+    assert load_demonstrations(path, OneMore(), observations=True)[0].observations == {}
+    with h5py.File(path, "r+") as file:
+        file["data/demo_0/obs/short"] = np.zeros(2)
+    with pytest.raises(RecordingError, match="2 rows of obs/short for 3 states"):
+        load_demonstrations(path, Above(), observations=True)
+
+
+def test_without_a_simulator_there_are_no_propositions(tmp_path):
+    path = write(tmp_path / "x.hdf5", demo_0=demo())
+    (own,) = load_recording(find_recordings([path])[0])
+    assert own.propositions == () and own.letters.shape == (3, 0)
+    assert own.actions.shape == (2, 7) and own.rewards.tolist() == [1.0, 2.0]
+    np.testing.assert_array_equal(own.states, demo()["states"])
+    with pytest.raises(GroundingError, match="'above' are not recorded"):
+        annotate(own, Specification("low", "G !above", trigger="above"))

@@ -19,14 +19,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any, Final
 
-from safe_rl.data import (
-    Episode,
-    Recording,
-    Replay,
-    load_demonstrations,
-    load_episodes,
-    load_lerobot,
-)
+from safe_rl.data import Episode, Recording, Replay, load_recording
 from safe_rl.data.event_tape import in_portions, letter_columns, tape_of
 from safe_rl.errors import ConfigurationError, RecordingError, SafeRLError
 from safe_rl.evaluation.audit.monitoring import Monitored, count_events, join
@@ -184,11 +177,8 @@ class FileAuditor:
         )
 
     def _read(self, recording: Recording) -> tuple[Episode, ...]:
-        if recording.kind == "episodes":
-            return load_episodes(recording.path)
-        if recording.kind == "lerobot":
-            assert recording.root is not None
-            return load_lerobot(recording.path, recording.root, observations=False)
+        if recording.kind != "demonstrations":
+            return load_recording(recording, observations=False)
         if self._plan.make_replay is None:
             raise ConfigurationError(
                 "it holds simulator states and no propositions; say which simulator shows them, "
@@ -196,7 +186,7 @@ class FileAuditor:
             )
         if self._replay is None:
             self._replay = self._plan.make_replay()
-        return load_demonstrations(recording.path, self._replay)
+        return load_recording(recording, self._replay, observations=False)
 
 
 def _is_whole(path: Path) -> bool:
