@@ -17,6 +17,7 @@ from safe_rl.data.lerobot import (
     load_lerobot,
 )
 from safe_rl.data.minari import load_minari
+from safe_rl.data.relabelling import relabel
 from safe_rl.data.replay import RecordedStates, Replay, ReplayedLetters, ShowsStates
 from safe_rl.data.sources import Recording, find_recordings, load_recording
 from safe_rl.data.store import SUFFIX, EpisodeWriter, load_episodes, save_episodes
@@ -47,6 +48,7 @@ __all__ = [
     "load_recording",
     "read_demonstrations",
     "recorded_states",
+    "relabel",
     "save_demonstrations",
     "save_episodes",
 ]

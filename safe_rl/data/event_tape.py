@@ -70,7 +70,8 @@ def letter_columns(specs: SpecSet, propositions: Sequence[str]) -> NDArray[np.in
         more = f" and {len(missing) - 3} more" if len(missing) > 3 else ""
         raise GroundingError(
             f"the propositions {listed}{more} are not recorded, and a missing one is never read "
-            f"as false; specifications that this recording can serve: {', '.join(able) or 'none'}"
+            f"as false; specifications that this recording can serve: {', '.join(able) or 'none'}; "
+            f"propositions that are recorded: {', '.join(propositions) or 'none'}"
         )
     return np.array([places[name] for name in specs.propositions], np.intp)
 
