@@ -50,7 +50,7 @@ $(VENV)/.demo: $(VENV)/.made pyproject.toml $(PINS)
 
 $(VENV)/.test: $(VENV)/.demo
 	$(PIP) install --quiet -c $(PINS) $(TORCH)
-	$(PIP) install --quiet -c $(PINS) -e ".[sb3,jax,robosuite,data,llm,trl,vla,planning,mona,docs,dev]"
+	$(PIP) install --quiet -c $(PINS) -e ".[sb3,jax,robosuite,data,demonstrations,llm,trl,vla,planning,mona,docs,dev]"
 	$(PIP) install --quiet -c $(PINS) --no-deps robosuite pyModelChecking eai-eval
 	@touch $@
 

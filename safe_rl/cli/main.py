@@ -14,11 +14,18 @@ from typing import Annotated
 import typer
 
 from safe_rl import __version__
-from safe_rl.cli.messages import clear_errors
+from safe_rl.cli.collecting import (
+    collect_command,
+    coverage_command,
+    grasps_command,
+    teleoperate_command,
+)
+from safe_rl.cli.messages import PASS_THROUGH, clear_errors
 from safe_rl.cli.model_checking import model_check_command
 from safe_rl.cli.ontology import ontology_app
 from safe_rl.cli.planner import planner_data_command
 from safe_rl.cli.refine import plan_eval_command, refine_command
+from safe_rl.cli.relabelling import relabel_command
 from safe_rl.cli.serve import serve_command
 
 app = typer.Typer(
@@ -43,13 +50,6 @@ Simulator = Annotated[
         help="The environment whose simulator labels states, and its settings; repeatable.",
     ),
 ]
-
-_PASS_THROUGH = {
-    "allow_extra_args": True,
-    "ignore_unknown_options": True,
-    "help_option_names": [],  # Hydra's own --help shows the configuration
-}
-
 
 class ExportFormat(StrEnum):
     """How ``safe-rl compile`` writes an automaton."""
@@ -192,7 +192,7 @@ def specs_show(
         show_set(name, as_json)
 
 
-@app.command("train", context_settings=_PASS_THROUGH)
+@app.command("train", context_settings=PASS_THROUGH)
 def train_command(context: typer.Context) -> None:
     """Train a policy: the same Hydra program as train.py, overrides passed through."""
     with clear_errors():
@@ -202,7 +202,7 @@ def train_command(context: typer.Context) -> None:
         train()
 
 
-@app.command("imitate", context_settings=_PASS_THROUGH)
+@app.command("imitate", context_settings=PASS_THROUGH)
 def imitate_command(context: typer.Context) -> None:
     """Learn a policy from graded demonstrations; overrides as Hydra takes them."""
     with clear_errors():
@@ -212,7 +212,7 @@ def imitate_command(context: typer.Context) -> None:
         imitate()
 
 
-@app.command("eval", context_settings=_PASS_THROUGH)
+@app.command("eval", context_settings=PASS_THROUGH)
 def eval_command(context: typer.Context) -> None:
     """Evaluate a policy: the same Hydra program as eval.py, overrides passed through."""
     with clear_errors():
@@ -349,6 +349,11 @@ def sensitivity_command(
         )
 
 
+app.command("collect", context_settings=PASS_THROUGH)(collect_command)
+app.command("coverage")(coverage_command)
+app.command("grasps")(grasps_command)
+app.command("teleoperate")(teleoperate_command)
+app.command("relabel")(relabel_command)
 app.command("refine")(refine_command)
 app.command("plan-eval")(plan_eval_command)
 app.command("planner-data")(planner_data_command)

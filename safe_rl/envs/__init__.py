@@ -20,6 +20,10 @@ _ENVIRONMENTS: dict[str, dict[str, Any]] = {
         "entry_point": "safe_rl.envs.robosuite:RobosuiteEnv",
         "kwargs": {"task": "Stack"},
     },
+    "safe_rl/RobosuitePickPlaceCan-v0": {
+        "entry_point": "safe_rl.envs.robosuite:RobosuiteEnv",
+        "kwargs": {"task": "PickPlaceCan"},
+    },
     "safe_rl/RobosuiteDoor-v0": {
         "entry_point": "safe_rl.envs.robosuite:RobosuiteEnv",
         "kwargs": {"task": "Door"},

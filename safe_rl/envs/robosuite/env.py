@@ -50,7 +50,7 @@ class RobosuiteState:
 
 
 class RobosuiteEnv(gymnasium.Env[np.ndarray, np.ndarray]):
-    """robosuite's ``Lift``, ``Stack`` or ``Door`` with a Panda, 20 steps a second, state only.
+    """robosuite's Lift, Stack, PickPlaceCan or Door with a Panda, 20 steps a second, state only.
 
     Observation: flat float32; the places are in ``layout`` (robot, then objects, joints, sites),
     followed by the grounding's memory (``device_features``) unless ``observe_devices`` is off.
@@ -92,7 +92,7 @@ class RobosuiteEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         """Build the simulation (about a second, and 15 s of compilation on a machine's first step).
 
         Args:
-            task: ``"Lift"``, ``"Stack"`` or ``"Door"``.
+            task: ``"Lift"``, ``"Stack"``, ``"PickPlaceCan"`` or ``"Door"``.
             horizon: steps until truncation; default: the task's own.
             terminate_on_success: end the episode as terminated once ``success``.
             success_steps: steps in a row for which the goal must hold to be a success.

@@ -88,7 +88,7 @@ def make_simulation(task: str, model_seed: int) -> Any:
     ``model_seed`` seeds what is drawn once, when the model is built (Lift's cube size): with
     ``hard_reset=False`` the model is the same in every episode.
     """
-    return load().robosuite.make(
+    simulation = load().robosuite.make(
         task,
         robots="Panda",
         has_renderer=False,
@@ -102,6 +102,10 @@ def make_simulation(task: str, model_seed: int) -> Any:
         hard_reset=False,
         seed=model_seed,
     )
+    for thing in getattr(simulation, "objects", ()):  # PickPlace holds its objects in a list
+        setattr(simulation, thing.name, thing)
+        simulation.object_id_to_sensors = {}  # of observables that are not used
+    return simulation
 
 
 def geom_distance(model: Any, data: Any) -> Callable[[int, int, float], float]:

@@ -72,6 +72,20 @@ TASKS: Mapping[str, Task] = {
             goal="put cube A on cube B and let go of it",
         ),
         Task(
+            name="PickPlaceCan",
+            objects=("Can",),
+            allowed=AllowedContacts(
+                manipulated=frozenset({"Can"}), receivers={"Can": frozenset({"bin2"})}
+            ),
+            horizon=400,
+            goal="put the can into its part of the other bin and let go of it",
+            fixtures={
+                "bin1": MujocoFixture("counter", body="bin1"),
+                "bin2": MujocoFixture("counter", body="bin2"),
+                "floor": TABLE["floor"],
+            },
+        ),
+        Task(
             name="Door",
             objects=(),
             # The whole door: its leaf may be pushed, not only its handle.

@@ -1,0 +1,1 @@
+"""Demonstrations: generated, gated by the monitors, and recorded."""

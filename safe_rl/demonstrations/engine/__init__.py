@@ -1,0 +1,1 @@
+"""Plans, executes, gates and records what a skeleton says, whatever the family."""

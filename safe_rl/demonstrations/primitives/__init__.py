@@ -1,0 +1,1 @@
+"""Access to a scene, the controller, the planner, grasps and the recorder."""
