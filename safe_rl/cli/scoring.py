@@ -16,7 +16,7 @@ from safe_rl.cli.policies import ScriptedPolicyAdapter, trained_policy
 from safe_rl.cli.runs import SETTINGS_FILE, find_checkpoint
 from safe_rl.cli.screen import screen
 from safe_rl.cli.settings import EnvSettings, EvalSettings, SpecsSettings, load_settings, run_folder
-from safe_rl.data import EpisodeWriter
+from safe_rl.data import EpisodeWriter, LeRobotWriter
 from safe_rl.errors import ConfigurationError
 from safe_rl.evaluation.curves import (
     METRICS_FILE,
@@ -68,8 +68,8 @@ def evaluate(settings: EvalSettings, check_env: Callable[[EnvSettings], None]) -
     )
     console = screen()
     folder = Path(settings.output)
-    writer = EpisodeWriter(folder / "episodes") if rollout.record else None
     try:
+        writer = _writer(folder, env, settings, product)
         policy = _policy(kind, settings, checkpoint, product)
         name = kind if kind != "scripted" else f"scripted ({settings.manner})"
         rollouts = _roll_out(product, policy, settings, name, writer)
@@ -94,8 +94,10 @@ def evaluate(settings: EvalSettings, check_env: Callable[[EnvSettings], None]) -
     paths = [*write_report(folder, [report])]
     rollouts.records.save(folder / "episodes.npz")
     paths.append(folder / "episodes.npz")
-    if writer is not None:
+    if isinstance(writer, EpisodeWriter):
         paths += writer.paths
+    elif writer is not None:
+        paths.append(writer.root)
     paths += _figures(report, rollouts, product, folder, env, settings)
     for path in paths:
         console.print(f"wrote {path}", soft_wrap=True, highlight=False)
@@ -155,7 +157,7 @@ def _roll_out(
     policy: Policy,
     settings: EvalSettings,
     name: str,
-    writer: EpisodeWriter | None,
+    writer: EpisodeWriter | LeRobotWriter | None,
 ) -> Rollouts:
     episodes = settings.eval.episodes
     columns = (TextColumn(name), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
@@ -171,9 +173,22 @@ def _roll_out(
             on_episode=lambda done: bar.update(task, completed=done),
             on_recorded=None if writer is None else writer.add,
         )
-    if writer is not None:
+    if isinstance(writer, LeRobotWriter):
+        writer.close()
+    elif writer is not None:
         writer.flush()
     return rollouts
+
+
+def _writer(
+    folder: Path, env: EnvSettings, settings: EvalSettings, product: VectorProductMDP
+) -> EpisodeWriter | LeRobotWriter | None:
+    """Return what keeps the episodes, as ``eval.record`` says."""
+    how = settings.eval.record.lower()
+    if how == "lerobot":
+        fps = round(1 / (env.seconds_per_step or 0.05))
+        return LeRobotWriter(folder / "lerobot", fps=fps, specs=product.specs, per_file=50)
+    return EpisodeWriter(folder / "episodes") if how == "true" else None
 
 
 def _described(

@@ -188,8 +188,9 @@ class RolloutSettings:
     confidence: float = 0.95
     timelines: int = 1
     frames: bool = True
-    record: bool = False
-    """Keep every episode letter by letter, in files that ``safe-rl audit`` reads."""
+    record: str = "false"
+    """``true`` keeps every episode, in files that ``safe-rl audit`` reads; ``lerobot`` keeps them
+    as a LeRobot dataset, annotated under the specifications."""
 
 
 @dataclass
@@ -303,6 +304,7 @@ def _check_choices(settings: TrainSettings | EvalSettings) -> None:
         _at_least("eval.resamples", settings.eval.resamples, 0)
         _at_least("eval.timelines", settings.eval.timelines, 0)
         _choose("eval.averaged", settings.eval.averaged.lower(), ("auto", "true", "false"))
+        _choose("eval.record", settings.eval.record.lower(), ("false", "true", "lerobot"))
         _choose("eval.which", settings.eval.which, ("best", "last"))
         if settings.policy is not None:
             _choose("policy", settings.policy, ("checkpoint", "scripted", "random"))
