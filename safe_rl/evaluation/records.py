@@ -55,6 +55,15 @@ class SpecificationColumns:
         totals: Ints = np.asarray(values, np.int64) @ membership
         return totals
 
+    def first_of_specification(self, steps: Ints) -> Ints:
+        """Take ``[E, I]`` to ``[E, S]``: the first step of any instance; -1 stands for none."""
+        never = np.iinfo(np.int64).max
+        first = np.full((len(steps), len(self.ids)), never, np.int64)
+        for column, index in enumerate(self.instance_index):
+            own = np.where(steps[:, column] < 0, never, steps[:, column])
+            first[:, index] = np.minimum(first[:, index], own)
+        return np.where(first == never, -1, first)
+
 
 @dataclass(frozen=True)
 class EpisodeRecords:
@@ -78,6 +87,8 @@ class EpisodeRecords:
         first_violation: step of each instance's first violation (0 is the reset), -1 for none,
             int64 ``[E, I]``.
         costs: episode sum of each constraint's signal, float64 ``[E, C]``.
+        first_charged: step of each instance's first violation from first contact on, -1 for none,
+            int64 ``[E, I]``; ``None`` where only :attr:`charged` is known.
     """
 
     columns: SpecificationColumns
@@ -93,6 +104,7 @@ class EpisodeRecords:
     pending: Ints
     first_violation: Ints
     costs: Floats
+    first_charged: Ints | None = None
 
     def __post_init__(self) -> None:
         """Check that every column has one row per episode, and one column per instance."""
@@ -133,17 +145,14 @@ class EpisodeRecords:
             name: columns.per_specification(getattr(self, name))
             for name in ("triggered", "violations", "exposure", "pending")
         }
-        never = np.iinfo(np.int64).max
-        first = np.full((len(self), len(columns.ids)), never, np.int64)
-        steps = np.where(self.first_violation < 0, never, self.first_violation)
-        for column, index in enumerate(columns.instance_index):
-            first[:, index] = np.minimum(first[:, index], steps[:, column])
+        charged = self.first_charged
         return replace(
             self,
             columns=SpecificationColumns(
                 columns.ids, columns.categories, columns.ids, tuple(range(len(columns.ids)))
             ),
-            first_violation=np.where(first == never, -1, first),
+            first_violation=columns.first_of_specification(self.first_violation),
+            first_charged=None if charged is None else columns.first_of_specification(charged),
             **summed,
         )
 
@@ -153,8 +162,10 @@ class EpisodeRecords:
 
 
 _COLUMNS = tuple(field.name for field in fields(EpisodeRecords) if field.name != "columns")
-_OPTIONAL = frozenset(("success", "engaged"))
-_INSTANCE_COLUMNS = frozenset(("triggered", "violations", "exposure", "pending", "first_violation"))
+_OPTIONAL = frozenset(("success", "engaged", "first_charged"))
+_INSTANCE_COLUMNS = frozenset(
+    ("triggered", "violations", "exposure", "pending", "first_violation", "first_charged")
+)
 
 
 def load_records(path: str | Path) -> EpisodeRecords:

@@ -72,10 +72,12 @@ class Rollouts:
     Attributes:
         records: one row per episode, in the order in which they ended.
         recordings: the letters of some of them; violated ones first.
+        rows: which environment each episode was in, int64 ``[E]``.
     """
 
     records: EpisodeRecords
     recordings: tuple[Recording, ...]
+    rows: NDArray[np.int64]
 
 
 def roll_out(
@@ -83,7 +85,7 @@ def roll_out(
     policy: Policy,
     episodes: int,
     *,
-    seed: int | None = 0,
+    seed: int | Sequence[int] | None = 0,
     keep_letters: int = 0,
     on_episode: Callable[[int], None] | None = None,
     on_recorded: Callable[[Episode], None] | None = None,
@@ -98,7 +100,7 @@ def roll_out(
         envs: a monitored vector environment.
         policy: chooses the actions.
         episodes: how many episodes to record.
-        seed: of the first reset; environment ``i`` takes ``seed + i``.
+        seed: of the first reset; environment ``i`` takes ``seed + i``, or ``seed[i]``.
         keep_letters: how many episodes to keep letter by letter; the first ones with a violation,
             then the first ones without.
         on_episode: called with the number of episodes recorded so far, for a progress bar.
@@ -110,10 +112,11 @@ def roll_out(
     """
     if episodes < 1:
         raise ConfigurationError(f"episodes must be at least 1, got {episodes}")
-    collector = _Collector(envs, episodes, keep_letters, on_recorded, seed)
-    observations, infos = envs.reset(seed=seed)
+    seeds = _seeds(seed, envs.num_envs)
+    collector = _Collector(envs, episodes, keep_letters, on_recorded, seeds)
+    observations, infos = envs.reset(seed=list(seeds))
     everywhere = np.ones(envs.num_envs, np.bool_)
-    collector.begin(everywhere, infos["safety"]["events"], infos)
+    collector.begin(everywhere, observations, infos["safety"]["events"], infos)
     starts = everywhere
     nowhere = np.zeros(envs.num_envs, np.bool_)
     resetting = nowhere
@@ -122,8 +125,8 @@ def roll_out(
         observations, rewards, terminated, truncated, infos = envs.step(actions)
         ended = np.logical_or(terminated, truncated)
         if resetting.any():  # next-step mode: in these rows the step was a reset
-            collector.begin(resetting, infos["safety"]["events"], infos)
-        collector.step(~resetting, actions, rewards, ended, terminated, infos)
+            collector.begin(resetting, observations, infos["safety"]["events"], infos)
+        collector.step(~resetting, observations, actions, rewards, ended, terminated, infos)
         starts, resetting = resetting, nowhere
         if ended.any():
             if on_episode is not None:
@@ -131,13 +134,21 @@ def roll_out(
             if envs.autoreset_mode is AutoresetMode.NEXT_STEP:
                 resetting = ended
             elif envs.autoreset_mode is AutoresetMode.SAME_STEP:
-                collector.begin(ended, infos["safety"]["reset_events"], infos)
+                collector.begin(ended, observations, infos["safety"]["reset_events"], infos)
                 starts = ended
             elif collector.missing:
                 observations, infos = envs.reset(options={"reset_mask": ended.copy()})
-                collector.begin(ended, infos["safety"]["events"], infos)
+                collector.begin(ended, observations, infos["safety"]["events"], infos)
                 starts = ended
-    return Rollouts(collector.records(), collector.recordings())
+    return Rollouts(collector.records(), collector.recordings(), collector.rows())
+
+
+def _seeds(seed: int | Sequence[int] | None, count: int) -> tuple[int | None, ...]:
+    if seed is None or isinstance(seed, int | np.integer):
+        return tuple(None if seed is None else int(seed) + i for i in range(count))
+    if len(seed) != count:
+        raise ConfigurationError(f"{len(seed)} seeds for {count} environments; give one for each")
+    return tuple(int(own) for own in seed)
 
 
 class _Collector:
@@ -149,18 +160,18 @@ class _Collector:
         episodes: int,
         keep_letters: int,
         on_recorded: Callable[[Episode], None] | None,
-        seed: int | None,
+        seeds: Sequence[int | None],
     ) -> None:
         n, instances = envs.num_envs, len(envs.specs.instances)
         self._envs = envs
         self._names = tuple(envs.specs.propositions)
-        self._tape = None if on_recorded is None else Tape(envs, on_recorded, seed)
+        self._tape = None if on_recorded is None else Tape(envs, on_recorded, seeds)
         self._same_step = envs.autoreset_mode is AutoresetMode.SAME_STEP
         self._quota = np.full(n, episodes // n) + (np.arange(n) < episodes % n)
         self._returns = np.zeros(n)
         self._lengths = np.zeros(n, np.int64)
         self._engaged = np.zeros(n, np.bool_)
-        self._charged = np.zeros(n, np.bool_)
+        self._first_charged = np.full((n, instances), -1, np.int64)
         self._at_reset = np.zeros((n, instances), np.int64)
         self._first = np.full((n, instances), -1, np.int64)
         self._costs = np.zeros((n, len(envs.constraints)))
@@ -180,7 +191,7 @@ class _Collector:
         """Number of recorded episodes."""
         return len(self._rows)
 
-    def begin(self, rows: Bools, events: Any, infos: Mapping[str, Any]) -> None:
+    def begin(self, rows: Bools, observations: Any, events: Any, infos: Mapping[str, Any]) -> None:
         """Start the episodes of ``rows``; ``events`` are those of their first letters."""
         self._returns[rows] = 0.0
         self._lengths[rows] = 0
@@ -192,9 +203,10 @@ class _Collector:
         self._engaged[rows] = False if touched is None else touched[rows]
         # what is violated at the reset is charged only if the robot already touches an object
         reported = touched is not None
-        self._charged[rows] = violated.any(axis=1) & (self._engaged[rows] | (not reported))
+        counts = self._engaged[rows] | (not reported)
+        self._first_charged[rows] = np.where(violated & counts[:, None], 0, -1)
         if self._tape is not None:
-            self._tape.begin(rows, infos["propositions"], touched)
+            self._tape.begin(rows, observations, infos["propositions"], touched)
         if self._keep:
             letters = self._letter(infos["propositions"])
             frames = infos.get(FRAMES)
@@ -205,6 +217,7 @@ class _Collector:
     def step(
         self,
         rows: Bools,
+        observations: Any,
         actions: Any,
         rewards: NDArray[Any],
         ended: Bools,
@@ -224,7 +237,8 @@ class _Collector:
         touched = self._at_step(infos, "engaged", ended)
         if touched is not None:
             self._engaged |= touched & rows
-        self._charged |= new.any(axis=1) & (self._engaged | (touched is None))
+        charged = new & (self._engaged | (touched is None))[:, None] & (self._first_charged < 0)
+        self._first_charged[charged] = np.broadcast_to(self._lengths[:, None], new.shape)[charged]
         if self._keep:
             letters = self._letter(infos["propositions"])
             if self._same_step and ended.any():
@@ -238,8 +252,17 @@ class _Collector:
         success = self._at_step(infos, "success", ended)
         if self._tape is not None:
             over = self._same_step and bool(ended.any())
-            last = infos["final_info"]["propositions"] if over else None
-            self._tape.step(rows, actions, rewards, ended, infos["propositions"], last, touched)
+            self._tape.step(
+                rows,
+                observations,
+                infos["final_obs"] if over else None,
+                actions,
+                rewards,
+                ended,
+                infos["propositions"],
+                infos["final_info"]["propositions"] if over else None,
+                touched,
+            )
         for row in np.flatnonzero(ended & (self._quota > 0)):
             self._quota[row] -= 1
             self._finish(int(row), bool(terminated[row]), safety["counts"], touched, success)
@@ -274,7 +297,9 @@ class _Collector:
                 "terminated": terminated,
                 "success": None if success is None else bool(success[row]),
                 "engaged": None if touched is None else bool(self._engaged[row]),
-                "charged": self._charged[row],
+                "row": row,
+                "charged": bool((self._first_charged[row] >= 0).any()),
+                "first_charged": self._first_charged[row].copy(),
                 "triggered": counts["N"][row].copy(),
                 "violations": counts["V"][row].copy(),
                 "exposure": counts["U"][row].copy(),
@@ -310,7 +335,12 @@ class _Collector:
             pending=column("pending", np.int64, size),
             first_violation=column("first_violation", np.int64, size),
             costs=column("costs", np.float64, len(self._envs.constraints)),
+            first_charged=column("first_charged", np.int64, size),
         )
+
+    def rows(self) -> NDArray[np.int64]:
+        """Return the environment of each episode that has ended."""
+        return np.array([row["row"] for row in self._rows], np.int64)
 
     def recordings(self) -> tuple[Recording, ...]:
         """Return the kept episodes, those with a violation first."""

@@ -69,7 +69,8 @@ def count_events(
     steps = np.array([episode.steps for episode in episodes], np.int64)
     ever = violated.any(axis=0)
     engagement = _engagement(episodes, len(tape.codes))
-    charged: Bools = np.any(violated.any(axis=2) & engagement, axis=0)
+    charged = violated & engagement[..., None]
+    ever_charged: Bools = np.any(charged, axis=0)
     known_success = all(episode.success is not None for episode in episodes)
     known_contact = all(episode.engaged is not None for episode in episodes)
     return Monitored(
@@ -80,13 +81,14 @@ def count_events(
             terminated=np.array([episode.terminated for episode in episodes], np.bool_),
             success=_flags([e.success for e in episodes]) if known_success else None,
             engaged=_flags([_any(e.engaged) for e in episodes]) if known_contact else None,
-            charged=charged,
+            charged=np.any(ever_charged, axis=1),
             triggered=np.asarray(total.N, np.int64),
             violations=np.asarray(total.V, np.int64),
             exposure=np.asarray(total.U, np.int64),
             pending=tape.pending,
             first_violation=np.where(ever, violated.argmax(axis=0), -1).astype(np.int64),
             costs=_costs(CostModel.from_specs(specs, cost), so_far),
+            first_charged=np.where(ever_charged, charged.argmax(axis=0), -1).astype(np.int64),
         ),
         verdicts=np.where(ever, np.int8(Verdict.VIOLATED), verdict).astype(np.int8),
         unsafe=_unsafe_frames(SpecificationColumns.of(specs), exposed),
