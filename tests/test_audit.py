@@ -14,7 +14,7 @@ import pytest
 from typer.testing import CliRunner
 
 from safe_rl.cli import app
-from safe_rl.data import SUFFIX, load_episodes, save_episodes
+from safe_rl.data import SUFFIX, find_recordings, load_recording, save_episodes
 from tests.data.recorded import episode
 
 RULES = """
@@ -117,7 +117,8 @@ def test_select_objects_and_reference(tmp_path):
     assert compared.exit_code == 0, compared.output
 
 
-def test_the_audit_of_an_evaluation_gives_its_counts(tmp_path):
+@pytest.mark.parametrize("record", ["true", "lerobot"])
+def test_the_audit_of_an_evaluation_gives_its_counts(tmp_path, record):
     pytest.importorskip("hydra")
     pytest.importorskip("matplotlib")
     from hydra import compose, initialize_config_module
@@ -127,15 +128,17 @@ def test_the_audit_of_an_evaluation_gives_its_counts(tmp_path):
 
     register_resolvers()
     overrides = ["env=kitchen_grid", "specs=kitchen", "policy=random", "eval=quick"]
-    overrides += ["eval.episodes=70", "eval.record=true", f"output={tmp_path / 'eval'}"]
+    overrides += ["eval.episodes=70", f"eval.record={record}", f"output={tmp_path / 'eval'}"]
     with initialize_config_module(version_base="1.3", config_module="safe_rl.configs"):
         settings = checked(compose("eval", overrides), EvalSettings)
     evaluate(settings, lambda env: None)
-    files = sorted((tmp_path / "eval" / "episodes").iterdir())
-    assert [len(load_episodes(path)) for path in files] == [50, 20]
+    folder = tmp_path / "eval" / ("lerobot" if record == "lerobot" else "episodes")
+    files = find_recordings([folder])
+    assert [len(load_recording(own)) for own in files] == [50, 20]
+    assert all(own.observations["state"].size for own in load_recording(files[1]))
     out = tmp_path / "audit"
     result = run(
-        "audit", tmp_path / "eval" / "episodes", "--specs", "kitchen", "--out", out,
+        "audit", folder, "--specs", "kitchen", "--out", out,
         "--resamples", 500,
     )  # fmt: skip
     assert result.exit_code == 0, result.output

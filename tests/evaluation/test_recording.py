@@ -78,3 +78,61 @@ def test_states_that_nobody_can_read_are_not_recorded():
     assert all(own.states is None for own in recorded(AutoresetMode.SAME_STEP))
     plain = recorded(AutoresetMode.DISABLED, Counter)
     assert all(own.states is None and own.placements == {} for own in plain)
+
+
+class Seen(Counter):
+    """Shows its clock, as a number and as a picture."""
+
+    observation_space = spaces.Dict(
+        {
+            "state": spaces.Box(0.0, 1000.0, (1,), np.float32),
+            "front": spaces.Box(0, 255, (2, 3, 3), np.uint8),
+        }
+    )
+
+    def reset(self, *, seed=None, options=None):
+        _, info = super().reset(seed=seed)
+        return self.shown(), info
+
+    def step(self, action):
+        _, *told = super().step(action)
+        return self.shown(), *told
+
+    def shown(self):
+        picture = np.full((2, 3, 3), self.clock % 256, np.uint8)
+        return {"state": np.array([self.clock], np.float32), "front": picture}
+
+
+@pytest.mark.parametrize("mode", list(AutoresetMode))
+@pytest.mark.parametrize("monitored", [False, True])
+def test_what_the_policy_saw_is_of_the_same_frame_as_the_letter(mode, monitored):
+    made = SyncVectorEnv([lambda: GroundingInfo(Seen())] * 2, autoreset_mode=mode)
+    envs = VectorProductMDP(made, SPECS, features="one_hot" if monitored else None)
+    found = []
+    roll_out(envs, RandomPolicy(envs, 0), 5, on_recorded=found.append)
+    assert len(found) == 5
+    for own in found:
+        seen = own.observations
+        assert {"state", "images.front"} <= seen.keys()
+        clock = seen["state"][:, 0].astype(int)
+        assert (np.diff(clock) == 1).all() and len(clock) in (4, 5)
+        np.testing.assert_array_equal(clock % 2 == 1, own.letters[:, 0])
+        np.testing.assert_array_equal(seen["images.front"][:, 0, 0, 0], clock % 256)
+
+
+def test_an_observation_that_no_policy_is_given_is_not_recorded():
+    made = SyncVectorEnv([lambda: GroundingInfo(Numbered())] * 2)
+    envs = VectorProductMDP(made, SPECS, features=None)
+    found = []
+    roll_out(envs, RandomPolicy(envs, 0), 2, on_recorded=found.append)
+    assert [own.observations for own in found] == [{}, {}]
+
+
+class Numbered(Counter):
+    observation_space = spaces.Discrete(100)
+
+    def reset(self, *, seed=None, options=None):
+        return 0, super().reset(seed=seed)[1]
+
+    def step(self, action):
+        return 1, *super().step(action)[1:]
