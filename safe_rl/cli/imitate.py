@@ -11,8 +11,8 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from safe_rl.cli.messages import clear_errors
-from safe_rl.data import Episode, find_recordings, load_episodes, load_lerobot
-from safe_rl.errors import ConfigurationError, MissingDependencyError, RecordingError
+from safe_rl.data import Episode, find_recordings, load_recording
+from safe_rl.errors import ConfigurationError, MissingDependencyError
 from safe_rl.policies import prompt
 
 try:
@@ -126,19 +126,7 @@ def read_demonstrations(paths: Any, limit: int | None = None) -> list[Episode]:
     """Read recorded episodes with what was observed, at most ``limit`` of them.
 
     Raises:
-        RecordingError: there are none, or one is of a kind that holds no observations.
+        RecordingError: there are none, or a file is damaged.
     """
     given = [paths] if isinstance(paths, str) else list(paths)
-    episodes: list[Episode] = []
-    roots = dict.fromkeys(recording.root or recording.path for recording in find_recordings(given))
-    for path in roots:
-        if path.is_dir():
-            episodes += load_lerobot(path)
-        elif path.suffix == ".npz":
-            episodes += load_episodes(path)
-        else:
-            raise RecordingError(
-                f"{path}: holds simulator states, but no letters; replay it first "
-                "(safe-rl audit, docs/datasets.md)"
-            )
-    return episodes[:limit]
+    return [own for found in find_recordings(given) for own in load_recording(found)][:limit]
