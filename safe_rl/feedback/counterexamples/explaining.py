@@ -16,12 +16,11 @@ from safe_rl.feedback.counterexamples.runs import Place, Run, marks
 from safe_rl.logic import Letter, as_bool, missing_propositions
 from safe_rl.monitors import Verdict, bind_specs
 from safe_rl.monitors.events import TRIGGERED, VIOLATED
-from safe_rl.monitors.machine import terminated_code
 from safe_rl.monitors.rows import Row, split_into_blocks
 from safe_rl.specs import Objects, Specs, SpecSet, load_specs
 
 _VIOLATED: Final = marks(VIOLATED)
-_TRIGGERING: Final = frozenset(code for code in range(256) if code & TRIGGERED)
+_TRIGGERED: Final = marks(TRIGGERED)
 
 
 def explain(
@@ -188,6 +187,7 @@ class Explainer:
         subjects, last = self._subjects, len(run.letters) - 1
         count = len(subjects)
         columns = [run.codes[index::count] for index in range(count)]
+        triggers = run.codes.translate(_TRIGGERED)
         found: list[Counterexample] = []
         violated: set[int] = set()
         starts = run.codes.translate(_VIOLATED)
@@ -201,14 +201,14 @@ class Explainer:
         pending: list[Counterexample] = []
         untriggered: list[Counterexample] = []
         for index, (subject, column) in enumerate(zip(subjects, columns, strict=True)):
-            machine, state = subject.machine, subject.state(run, last + 1)
-            verdict = machine.verdict(state) if truncated else Verdict.SATISFIED
-            if not truncated and terminated_code(machine, state) & VIOLATED:
+            broken, so_far = subject.at_the_end(run)
+            verdict = so_far if truncated else Verdict.SATISFIED
+            if broken and not truncated:
                 violated.add(index)
                 found.append(subject.violation(run, column, last, by_end=True))
-            elif truncated and verdict is Verdict.PRESUMABLY_VIOLATED:
+            elif verdict is Verdict.PRESUMABLY_VIOLATED:
                 pending.append(subject.owed(run, column, last))
-            elif index not in violated and _TRIGGERING.isdisjoint(column):
+            elif index not in violated and 1 not in triggers[index::count]:
                 untriggered.append(subject.untested(last, verdict))
             verdicts[subject.id] = Verdict.VIOLATED if index in violated else verdict
         return Feedback(last + 1, truncated, verdicts, (*found, *pending, *untriggered))

@@ -21,7 +21,8 @@ from safe_rl.feedback.counterexamples.runs import Place, Run, marks
 from safe_rl.monitors import EventMachine, Verdict, build_machine
 from safe_rl.monitors.continuations import Goal, Truths, shortest_continuation, shortest_insertion
 from safe_rl.monitors.deciding import deciding_atoms, harmless_ways
-from safe_rl.monitors.events import CLOSED, RECOVERED, TRIGGERED
+from safe_rl.monitors.events import CLOSED, RECOVERED, TRIGGERED, VIOLATED
+from safe_rl.monitors.machine import terminated_code
 from safe_rl.specs import Instance, Phrases, Specification
 
 _KEPT: Final = 4096
@@ -73,6 +74,7 @@ class Subject:
         self.machine: EventMachine = build_machine(self._rule)
         self.names = tuple(instance.atoms.get(atom, atom) for atom in self._rule.atoms)
         self._clauses = clause_monitor(self._rule)
+        self._over: dict[int, tuple[bool, Verdict]] = {}
         self._sets: dict[Truths, frozenset[str]] = {}
         self._steps: dict[tuple[int, Truths, Truths], dict[str, Any]] = {}
         self._ends: dict[tuple[int, Truths], dict[str, Any]] = {}
@@ -91,6 +93,15 @@ class Subject:
     def state(self, run: Run, step: int) -> int:
         """Return the state before the letter of a step."""
         return run.rows[step][self._block].states[self._position]
+
+    def at_the_end(self, run: Run) -> tuple[bool, Verdict]:
+        """Return whether the end violates where nothing may follow, and the verdict where it may."""
+        state = run.rows[-1][self._block].states[self._position]
+        found = self._over.get(state)
+        if found is None:
+            broken = terminated_code(self.machine, state) & VIOLATED != 0
+            found = self._over[state] = broken, self.machine.verdict(state)
+        return found
 
     def violation(self, run: Run, column: bytes, step: int, *, by_end: bool) -> Counterexample:
         """Explain a violation.
