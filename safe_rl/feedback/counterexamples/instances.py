@@ -95,7 +95,7 @@ class Subject:
         return run.rows[step][self._block].states[self._position]
 
     def at_the_end(self, run: Run) -> tuple[bool, Verdict]:
-        """Return whether the end violates where nothing may follow, and the verdict where it may."""
+        """Return whether the end violates if nothing may follow, and the verdict if it may."""
         state = run.rows[-1][self._block].states[self._position]
         found = self._over.get(state)
         if found is None:
