@@ -127,6 +127,7 @@ def _measure(task: str, backend: str, block: int, blocks: int) -> dict[str, Any]
     product.reset(seed=0)
     observation = env._observation()
     seconds: dict[str, list[float]] = {name: [] for name in VARIANTS}
+    elapsed: dict[str, list[float]] = {name: [] for name in VARIANTS}
     order = list(VARIANTS)
     for number in range(blocks + 1):  # the first one compiles robosuite's controllers
         state = env.get_state()
@@ -139,11 +140,12 @@ def _measure(task: str, backend: str, block: int, blocks: int) -> dict[str, Any]
         for name in order:
             env.set_state(state)
             step = _step_of(product, name)
-            start = time.process_time()
+            start, begun = time.process_time(), time.perf_counter()
             for action in actions:
                 step(action)
             if number:
                 seconds[name].append((time.process_time() - start) / block)
+                elapsed[name].append((time.perf_counter() - begun) / block)
         env.set_state(after)
     medians = {name: statistics.median(times) for name, times in seconds.items()}
     # Each layer is what it adds to the variant before it, as a part of the whole step.
@@ -163,6 +165,7 @@ def _measure(task: str, backend: str, block: int, blocks: int) -> dict[str, Any]
         "instances": len(product.specs.instances),
         "steps_per_variant": block * blocks,
         "seconds_per_step": medians,
+        "wall_seconds_per_step": {name: statistics.median(t) for name, t in elapsed.items()},
         "shares": shares,
         "share": total,
         "target": TARGETS["libero" if "/" in task else "robosuite"],

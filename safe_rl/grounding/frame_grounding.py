@@ -30,6 +30,7 @@ from safe_rl.grounding.arrays.features import memory_feature_names, memory_featu
 from safe_rl.grounding.arrays.grounding import Memory, ground, initial_memory, scene_constants
 from safe_rl.grounding.arrays.packing import Packed, Packing
 from safe_rl.grounding.arrays.scene import Array, SceneArrays, SceneRoles, empty_scene
+from safe_rl.grounding.arrays.staging import as_one_kernel
 from safe_rl.grounding.arrays.vocabulary import proposition_names
 from safe_rl.grounding.settings import GroundingSettings
 
@@ -287,7 +288,7 @@ def _compiled_step(key: _Key) -> Step:
     logging.getLogger("jax._src.xla_bridge").addFilter(_from_warnings_on)
     import jax
 
-    compiled: Step = jax.jit(_step_function(key, jax.numpy))
+    compiled: Step = jax.jit(as_one_kernel(_step_function(key, jax.numpy)))
     if jax.default_backend() == "cpu":
         return compiled
     # One frame is less work than sending it to an accelerator.

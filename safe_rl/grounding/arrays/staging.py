@@ -6,6 +6,9 @@ computed again and again, and everything takes several times as long. ``computed
 that fusion does not cross. Reductions over a handful of objects are written out, because XLA's
 loops for reductions do not run over neighbouring lanes. numpy has no such compiler, and reduces as
 usual.
+
+A single frame is so little work that starting its few hundred kernels, and handing them from thread
+to thread, takes longer than what they compute: ``as_one_kernel`` makes one of them all.
 """
 
 from __future__ import annotations
@@ -14,11 +17,12 @@ from collections.abc import Callable
 from functools import reduce
 from operator import add, or_
 from types import ModuleType
-from typing import TypeVar
+from typing import Any, TypeVar, cast
 
 from safe_rl.grounding.arrays.scene import Array
 
 T = TypeVar("T")
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 def computed_once(xp: ModuleType, arrays: T) -> T:
@@ -27,16 +31,33 @@ def computed_once(xp: ModuleType, arrays: T) -> T:
     An optimisation barrier would say the same, but XLA's CPU compiler drops those before it fuses.
     A call that must not be inlined stays.
     """
-    if not _compiled(xp):
-        return arrays
+    return _called(_same, inlineable="false")(arrays) if _compiled(xp) else arrays
+
+
+def as_one_kernel(function: F) -> F:
+    """``function`` of jax arrays, for which XLA's CPU compiler is to make a single kernel.
+
+    It does so for the bodies of its small loops, by an attribute of the call that it looks at
+    wherever it finds it. A compiler that does not know the attribute gives the same values.
+    """
+    return _called(function, inlineable="false", xla_cpu_small_call="true")
+
+
+def _called(function: F, **attributes: str) -> F:
+    """``function`` as a call of its own, with attributes for the compiler."""
     import jax
 
-    try:
-        from jax.experimental.xla_metadata import set_xla_metadata
-    except ImportError:  # an experimental module; without it the values are the same, only later
-        return arrays
-    with set_xla_metadata(inlineable="false"):
-        return jax.jit(_same)(arrays)
+    compiled = jax.jit(function)
+
+    def call(*arguments: Any) -> Any:
+        try:
+            from jax.experimental.xla_metadata import set_xla_metadata
+        except ImportError:  # an experimental module; without it the values are the same
+            return function(*arguments)
+        with set_xla_metadata(**attributes):
+            return compiled(*arguments)
+
+    return cast(F, call)
 
 
 def _same(arrays: T) -> T:

@@ -50,17 +50,21 @@ class GripperGaps:
         self._targets = np.asarray([target for target, _ in pairs], dtype=np.intp)
         self._geoms = np.asarray([g for _, g in pairs], dtype=np.intp)
         self._gripper = np.asarray(entities.gripper_geoms, dtype=np.intp)
-        bounds = model.geom_rbound
-        self._spheres = bounds[self._geoms][:, None] + bounds[self._gripper][None]
+        self._spheres = model.geom_rbound[self._geoms][:, None]
+        boxes = model.geom_aabb[self._gripper]
+        self._middles, self._halves = boxes[:, None, :3], boxes[:, None, 3:]
 
     def measure(self) -> tuple[Floats, Floats]:
         """``[O]`` and ``[A]``, m; ``FAR`` beyond the reach of every predicate."""
         gaps = [FAR] * (self._objects + self._components)
-        places = self._data.geom_xpos
-        apart = places[self._geoms][:, None] - places[self._gripper][None]
-        # Bounding spheres are never further apart than what they bound: nearest first, most of the
-        # other pairs of a target cannot be nearer than what was found, and are left out.
-        least = np.sqrt((apart * apart).sum(axis=-1)) - self._spheres
+        data = self._data
+        places, axes = data.geom_xpos, data.geom_xmat[self._gripper].reshape(-1, 3, 3)
+        # A bounding sphere is never further from a bounding box than what they bound: nearest
+        # first, most of the other pairs of a target cannot be nearer than what was found, and are
+        # left out. By geom of the gripper: the spheres' centres in its frame, beyond its box.
+        apart = (places[self._geoms][None] - places[self._gripper][:, None]) @ axes
+        apart = np.maximum(np.abs(apart - self._middles) - self._halves, 0.0)
+        least = np.sqrt((apart * apart).sum(axis=-1)).T - self._spheres
         rows, columns = (least < self._limit).nonzero()
         least = least[rows, columns]
         order = np.argsort(least)
