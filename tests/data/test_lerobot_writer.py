@@ -24,6 +24,7 @@ from safe_rl.data import (
     load_lerobot,
 )
 from safe_rl.data.lerobot import layout
+from safe_rl.data.lerobot.stats import QUANTILES, column_stats
 from safe_rl.errors import GroundingError, RecordingError
 from safe_rl.specs import Specification
 from tests.data.lerobot_recording import FPS, NAMES, SPECS, recorded
@@ -109,7 +110,17 @@ def test_the_statistics_are_those_of_all_frames(tmp_path):
     pixels = np.concatenate([own.observations["images.front"][:-1] for own in episodes]) / 255
     camera = stats["observation.images.front"]
     np.testing.assert_allclose(np.ravel(camera["mean"]), pixels.mean(axis=(0, 1, 2)))
+    np.testing.assert_allclose(np.ravel(camera["std"]), pixels.std(axis=(0, 1, 2)))
+    np.testing.assert_allclose(np.ravel(camera["max"]), pixels.max(axis=(0, 1, 2)))
     assert np.shape(camera["mean"]) == (3, 1, 1)
+
+
+def test_the_quantiles_of_images_are_those_of_their_pixels():
+    images = np.random.default_rng(0).integers(3, 250, (4, 8, 9, 3), np.uint8)
+    found = column_stats(images)
+    for name, q in QUANTILES.items():
+        expected = np.quantile(images.reshape(-1, 3), q, axis=0, method="inverted_cdf") / 255
+        np.testing.assert_allclose(found[name].ravel(), expected)
 
 
 def write_more(root, episodes):

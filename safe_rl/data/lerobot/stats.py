@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 Stats = Mapping[str, NDArray[Any]]
 QUANTILES: Final = {"q01": 0.01, "q10": 0.1, "q50": 0.5, "q90": 0.9, "q99": 0.99}
-PIXELS: Final = 150
-"""An image with more rows or columns is looked at in so many, evenly spread."""
+GREYS: Final = np.arange(256) / 255.0
+"""The values that a channel of a pixel can have."""
 
 
 def column_stats(values: NDArray[Any]) -> dict[str, NDArray[Any]]:
@@ -34,21 +34,32 @@ def column_stats(values: NDArray[Any]) -> dict[str, NDArray[Any]]:
     """
     count = np.array([len(values)], np.int64)
     if values.ndim == 4:
-        height, width = (-(-size // PIXELS) for size in values.shape[1:3])
-        rows = values[:, ::height, ::width].reshape(-1, 3).astype(np.float64) / 255.0
-        shape: tuple[int, ...] = (3, 1, 1)
-    else:
-        rows = values.reshape(len(values), -1).astype(np.float64)
-        shape = (-1,)
-    quantiles = np.quantile(rows, list(QUANTILES.values()), axis=0)
-    found = {
+        return {**_image_stats(values), "count": count}
+    rows = values.reshape(len(values), -1).astype(np.float64)
+    return {
         "min": rows.min(axis=0),
         "max": rows.max(axis=0),
         "mean": rows.mean(axis=0),
         "std": rows.std(axis=0),
-        **dict(zip(QUANTILES, quantiles, strict=True)),
+        **dict(zip(QUANTILES, np.quantile(rows, list(QUANTILES.values()), axis=0), strict=True)),
+        "count": count,
     }
-    return {**{name: value.reshape(shape) for name, value in found.items()}, "count": count}
+
+
+def _image_stats(images: NDArray[np.uint8]) -> dict[str, NDArray[np.float64]]:
+    """Statistics of all pixels, from how many of them have each value."""
+    counts = [np.bincount(images[..., c].reshape(-1), minlength=256) for c in range(3)]
+    share = np.stack(counts) / counts[0].sum()
+    reached = np.cumsum(share, axis=1)
+    mean = share @ GREYS
+    found = {
+        "min": GREYS[(share > 0).argmax(axis=1)],
+        "max": GREYS[255 - (share[:, ::-1] > 0).argmax(axis=1)],
+        "mean": mean,
+        "std": np.sqrt(np.sum(share * (GREYS - mean[:, None]) ** 2, axis=1)),
+        **{name: GREYS[(reached >= q - 1e-12).argmax(axis=1)] for name, q in QUANTILES.items()},
+    }
+    return {name: value.reshape(3, 1, 1) for name, value in found.items()}
 
 
 def joined_stats(one: Stats, other: Stats) -> dict[str, NDArray[Any]]:
