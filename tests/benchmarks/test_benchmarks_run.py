@@ -15,6 +15,7 @@ from benchmarks import (
 )
 from safe_rl.automata import compile_ltlf
 from safe_rl.automata import oracles as oracle_module
+from safe_rl.data import load_episodes
 
 
 def run(benchmark, tmp_path, *options):
@@ -113,6 +114,25 @@ def test_grounding_cost(tmp_path):
     assert {len(times) for times in found["blocks"].values()} == {3}
     pairs = zip(found["blocks"]["simulation"], found["blocks"]["monitors"], strict=True)
     assert math.isclose(found["share"], sorted((more - less) / more for less, more in pairs)[1])
+
+
+@pytest.mark.libero
+@pytest.mark.robosuite
+@pytest.mark.slow
+def test_libero_suites(tmp_path):
+    from benchmarks import libero_suites
+
+    kept = tmp_path / "episodes"
+    options = ("--suites", "libero_goal", "--episodes", str(kept))
+    (task,) = run(libero_suites, tmp_path, *options)["tasks"]
+    assert (task["instruction"], task["policy"]) == (
+        "open the middle drawer of the cabinet",
+        "pull",
+    )
+    assert task["steps"] == 20 and task["fastest_after_reset"] < 0.1
+    assert len(task["specifications"]) == 19
+    (episode,) = load_episodes(kept / "libero_goal_0.episodes.npz")
+    assert episode.steps == 20 and episode.states is not None and episode.placements
 
 
 def test_counterexample(tmp_path):

@@ -34,6 +34,22 @@ def env() -> Iterator[LiberoEnv]:
     made.close()
 
 
+@pytest.fixture(scope="module")
+def unsettled() -> Iterator[LiberoEnv]:
+    """The same, as LIBERO's initial states have it."""
+    made = make(settle_steps=0)
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="module")
+def stove() -> Iterator[LiberoEnv]:
+    """Turn on the stove."""
+    made = make("turn_on_the_stove")
+    yield made
+    made.close()
+
+
 def play(env: LiberoEnv, actions: np.ndarray) -> list[Any]:
     """Everything that stepping returns, in a form that compares bit for bit."""
     found = []
@@ -79,10 +95,9 @@ def test_the_constants_are_those_of_the_papers_column_for_libero(env: LiberoEnv)
     assert replace(used, **changed) == kitchen
 
 
-def test_an_initial_state_is_the_one_asked_for(env: LiberoEnv) -> None:
+def test_an_initial_state_is_the_one_asked_for(env: LiberoEnv, unsettled: LiberoEnv) -> None:
     states = env._init_states
     assert env.num_init_states == 50
-    unsettled = make(settle_steps=0)
     model = unsettled.simulation.sim.model
     for index in (0, 7, 49):
         observation, _ = unsettled.reset(seed=0, options={"init_state": index})
@@ -92,22 +107,22 @@ def test_an_initial_state_is_the_one_asked_for(env: LiberoEnv) -> None:
         np.testing.assert_allclose(
             observation[unsettled.layout["plate_1_pos"]], expected[place : place + 3], rtol=1e-6
         )
-    unsettled.close()
     for bad in (-1, 50, 1.5, "first"):
         with pytest.raises(ConfigurationError, match="init_state must be from 0 to 49"):
             env.reset(options={"init_state": bad})
 
 
-def test_things_have_come_to_rest_when_the_episode_begins(env: LiberoEnv) -> None:
+def test_things_have_come_to_rest_when_the_episode_begins(
+    env: LiberoEnv, unsettled: LiberoEnv
+) -> None:
     observation, info = env.reset(seed=4)
     for name in env.objects["graspable"]:
         assert np.abs(observation[env.layout[f"{name}_linear"]]).max() < 0.01
         assert env.propositions()[f"object_settled({name})"]
     assert info == {"success": False, "engaged": False}
-    fresh = make(settle_steps=0)
-    fresh.reset(seed=4)
-    assert not fresh.propositions()["object_supported(akita_black_bowl_1)"], "it hangs in the air"
-    fresh.close()
+    unsettled.reset(seed=4)
+    hanging = not unsettled.propositions()["object_supported(akita_black_bowl_1)"]
+    assert hanging, "it hangs in the air"
 
 
 # LIBERO 100: env.seed() has no effect
@@ -127,7 +142,7 @@ def test_a_seed_decides_the_episode_bit_for_bit(env: LiberoEnv) -> None:
     assert 0 < np.abs(first[site] - second[site]).max() < 0.03, "fixtures move within their region"
 
 
-def test_a_saved_state_replays_to_the_same_trace(env: LiberoEnv) -> None:
+def test_a_saved_state_replays_to_the_same_trace(env: LiberoEnv, stove: LiberoEnv) -> None:
     env.reset(seed=1)
     play(env, random_actions(5))
     state = pickle.loads(pickle.dumps(env.get_state()))
@@ -137,10 +152,8 @@ def test_a_saved_state_replays_to_the_same_trace(env: LiberoEnv) -> None:
     env.set_state(state)
     assert play(env, random_actions(10, seed=2)) == expected
     np.testing.assert_array_equal(env.reset()[0], after)
-    other = make(7)
     with pytest.raises(CheckpointError, match="saved by task 'libero_goal/put_the_bowl"):
-        other.set_state(state)
-    other.close()
+        stove.set_state(state)
 
 
 def test_the_goal_has_to_hold_before_it_ends_the_episode(
@@ -230,14 +243,12 @@ def test_the_script_takes_the_bowl_and_every_rule_is_watched() -> None:
     product.close()
 
 
-def test_what_has_no_script_says_so(env: LiberoEnv) -> None:
+def test_what_has_no_script_says_so(env: LiberoEnv, stove: LiberoEnv) -> None:
     with pytest.raises(ConfigurationError, match="no manner 'hasty'"):
         env.scripted_policy("hasty")
-    stove = make("turn_on_the_stove")
     assert stove._scene.roles.allowed.manipulated == {"flat_stove_1_knob"}
     with pytest.raises(ConfigurationError, match=r"no script for the goal turnon\(flat_stove_1\)"):
         stove.scripted_policy()
-    stove.close()
 
 
 def test_images_are_observed_on_request() -> None:
