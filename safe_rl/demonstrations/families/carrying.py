@@ -18,6 +18,7 @@ from safe_rl.demonstrations.engine.segments import (
 )
 from safe_rl.demonstrations.engine.variation import Parameter, Range
 from safe_rl.demonstrations.families.manners import (
+    ASIDE,
     DROP,
     HASTY,
     LINGER,
@@ -32,7 +33,7 @@ from safe_rl.demonstrations.primitives.pose import Vector
 START = tuple(Range(f"start_{axis}", -0.05, 0.05) for axis in "xyz")
 """Where the arm goes before it begins, m from where the reset left it."""
 CARRYING: tuple[Parameter, ...] = (
-    manner(careful=0.6, lean=0.15, rough=0.1, hasty=0.15),
+    manner(careful=0.5, lean=0.25, rough=0.1, hasty=0.15),
     *START,
     Range("speed", 0.25, 0.5),
     Range("grasp", 0.0, 1.0),
@@ -41,6 +42,8 @@ CARRYING: tuple[Parameter, ...] = (
     LINGER,
     LOOSE,
     DROP,
+    ASIDE,
+    Range("side", -np.pi, np.pi),
 )
 """Speed is a part of the joints' limits, grasp says which, approach and height are in metres."""
 
@@ -53,7 +56,15 @@ def begin(situation: Situation) -> Iterator[Segment]:
 
 
 def take(situation: Situation, thing: str) -> Iterator[Segment]:
-    """Take a thing from above and lift it off what it stands on."""
+    """Take a thing from above and lift it; a rough hand may have to take it again."""
+    yield from _take(situation, thing)
+    yield from loosen(situation)
+    if not situation.scene.held(thing):
+        yield Release()
+        yield from _take(situation, thing)
+
+
+def _take(situation: Situation, thing: str) -> Iterator[Segment]:
     scene, number = situation.scene, situation.number
     approach = number("approach")
     grasp = choose_grasp(scene, thing, situation.grasps[thing], number("grasp"), approach)
@@ -61,19 +72,19 @@ def take(situation: Situation, thing: str) -> Iterator[Segment]:
     yield Linear(grasp)
     yield Grip(thing)
     yield Linear(scene.gripper.shifted([0.0, 0.0, number("height")]), holding=True)
-    yield from loosen(situation)
 
 
 def bring(situation: Situation, thing: str, place: Vector, above: float) -> Iterator[Segment]:
     """Bring what is held over a place: its own lowest point to ``above`` metres over it.
 
-    A hasty hand stops where it is going to let go.
+    A hasty hand stops, higher or lower and beside it, where it is going to let go.
     """
     scene = situation.scene
     low, high = scene.bounds(thing)
     middle = np.array([*(low + high)[:2] / 2, low[2]])
     if situation.draw["manner"] == HASTY:
-        above = situation.number("drop")
+        above, aside = situation.number("drop"), situation.number("aside")
+        place = place + aside * _sideways(situation)
     goal = scene.gripper.shifted(place - middle + [0.0, 0.0, above])
     yield Free(goal, held=thing, speed=situation.number("speed"))
 
@@ -84,3 +95,8 @@ def put(situation: Situation, thing: str, support: str) -> Iterator[Segment]:
         yield UntilContact(np.array([0.0, 0.0, -0.2]), thing, support)
     yield Release()
     yield Reverse(0.1)
+
+
+def _sideways(situation: Situation) -> Vector:
+    angle = situation.number("side")
+    return np.array([np.cos(angle), np.sin(angle), 0.0])
