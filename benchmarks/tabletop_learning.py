@@ -139,12 +139,14 @@ def table_of(task: str, found: dict[str, list[dict[str, Any]]]) -> Table:
             for rows in found.values():
                 own = [row["specifications"][name] for row in rows]
                 values = [o[key] for o in own if o[key] is not None]
-                kept = sum(o["met"] is True for o in own)
+                tested = [o["met"] for o in own if o["met"] is not None]
                 text = f"{np.mean(values):.3f}" if values else "not triggered"
-                cells.append(f"{text} ({kept}/{len(own)})" if words == unit else text)
+                cells.append(f"{text} ({sum(tested)}/{len(tested)})" if words == unit else text)
             bound = f"≤ {spec['limit']:g}" if words == unit else ""
             table.add_row(f"{name}: {words}" if key == "V_per_N" else f"  {words}", bound, *cells)
-    table.caption = "N and V per episode; in brackets: seeds that keep the limit."
+    table.caption = (
+        "N and V per episode; in brackets: seeds that keep the limit, of those that trigger it."
+    )
     return table
 
 
