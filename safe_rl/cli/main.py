@@ -20,6 +20,7 @@ from safe_rl.cli.collecting import (
     grasps_command,
     teleoperate_command,
 )
+from safe_rl.cli.compare import compare_command
 from safe_rl.cli.messages import PASS_THROUGH, clear_errors
 from safe_rl.cli.model_checking import model_check_command
 from safe_rl.cli.ontology import ontology_app
@@ -358,6 +359,7 @@ app.command("refine")(refine_command)
 app.command("plan-eval")(plan_eval_command)
 app.command("planner-data")(planner_data_command)
 app.command("serve")(serve_command)
+app.command("compare")(compare_command)
 
 
 app.command("model-check")(model_check_command)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from safe_rl.cli.backends import backend_of_checkpoint
 from safe_rl.cli.building import build_product, build_specs
+from safe_rl.cli.chunk_policies import ChunkSource, chunk_source
 from safe_rl.cli.policies import ScriptedPolicyAdapter, trained_policy
+from safe_rl.cli.protocol import evaluate_protocol, report_notes, under_protocol
 from safe_rl.cli.runs import SETTINGS_FILE, find_checkpoint
 from safe_rl.cli.screen import screen
 from safe_rl.cli.settings import EnvSettings, EvalSettings, SpecsSettings, load_settings, run_folder
@@ -49,30 +52,43 @@ def evaluate(settings: EvalSettings, check_env: Callable[[EnvSettings], None]) -
     if kind is None:
         raise ConfigurationError(
             "there is nothing to evaluate: give checkpoint=RUN_DIR, or env=... with "
-            "policy=scripted or policy=random"
+            "policy=served, policy=scripted or policy=random"
         )
     if kind == "checkpoint" and settings.checkpoint is None:
         raise ConfigurationError("policy=checkpoint needs checkpoint=RUN_DIR")
     env, specs_settings = _of_the_run(settings)
     check_env(env)
     checkpoint = None
-    if kind == "checkpoint":
+    chunks = chunk_source(settings)
+    if chunks is not None:  # it sees what the environment shows, and no monitors
+        specs_settings = replace(specs_settings, features=None)
+    elif kind == "checkpoint":
         assert settings.checkpoint is not None
         checkpoint = find_checkpoint(settings.checkpoint, settings.eval.which)
         backend_of_checkpoint(checkpoint).use_threads(settings.threads)
     rollout = settings.eval
     specs = build_specs(specs_settings)
     count = min(rollout.num_envs or env.num_envs, rollout.episodes)
+    if rollout.protocol == "maniguard":
+        env = under_protocol(env, rollout)
     product = build_product(
         env, specs_settings, specs, num_envs=count, kwargs=_recording(env, settings)
     )
     console = screen()
     folder = Path(settings.output)
+    name = kind if kind != "scripted" else f"scripted ({settings.manner})"
+    described = _described(kind, settings, checkpoint, chunks, env, specs_settings)
+
+    def policy_of(seed: int, scenarios: Sequence[str] = ()) -> Policy:
+        if chunks is not None:
+            return chunks.runner(product, seed, scenarios)
+        return _policy(kind, settings, checkpoint, product, seed)
+
     try:
         writer = _writer(folder, env, settings, product)
-        policy = _policy(kind, settings, checkpoint, product)
-        name = kind if kind != "scripted" else f"scripted ({settings.manner})"
-        rollouts = _roll_out(product, policy, settings, name, writer)
+        if rollout.protocol == "maniguard":
+            return evaluate_protocol(product, policy_of, settings, env, name, described, writer)
+        rollouts = _roll_out(product, policy_of(settings.seed), settings, name, writer)
     finally:
         product.close()
     scores = score(
@@ -82,9 +98,7 @@ def evaluate(settings: EvalSettings, check_env: Callable[[EnvSettings], None]) -
         confidence=rollout.confidence,
         seed=settings.seed,
     )
-    report = PolicyReport(
-        name, scores, _described(kind, settings, checkpoint, env, specs_settings), _notes(rollouts)
-    )
+    report = PolicyReport(name, scores, described, report_notes(rollouts.records))
     console.print(outcome_table([report]))
     console.print(specification_table(report))
     if report.scores.constraints:
@@ -135,17 +149,21 @@ def _recording(env: EnvSettings, settings: EvalSettings) -> dict[str, Any]:
 
 
 def _policy(
-    kind: str, settings: EvalSettings, checkpoint: Path | None, product: VectorProductMDP
+    kind: str,
+    settings: EvalSettings,
+    checkpoint: Path | None,
+    product: VectorProductMDP,
+    seed: int,
 ) -> Policy:
     if kind == "random":
-        return RandomPolicy(product, settings.seed)
+        return RandomPolicy(product, seed)
     if kind == "scripted":
         return ScriptedPolicyAdapter(product, settings.manner)
     assert checkpoint is not None
     return trained_policy(
         checkpoint,
         product,
-        settings.seed,
+        seed,
         averaged=settings.eval.averaged.lower(),
         deterministic=settings.eval.deterministic,
         device=settings.device,
@@ -195,6 +213,7 @@ def _described(
     kind: str,
     settings: EvalSettings,
     checkpoint: Path | None,
+    chunks: ChunkSource | None,
     env: EnvSettings,
     specs: SpecsSettings,
 ) -> dict[str, Any]:
@@ -210,36 +229,16 @@ def _described(
         "confidence": settings.eval.confidence,
     }
     if kind == "checkpoint":
-        described["checkpoint"] = str(checkpoint)
+        described["checkpoint"] = str(checkpoint or settings.checkpoint)
         described["deterministic"] = settings.eval.deterministic
         described["averaged"] = settings.eval.averaged
+    if kind == "served":
+        described["address"] = settings.served.address
+    if chunks is not None:
+        described["play"], described["prompt"] = chunks.play, chunks.form
     if kind == "scripted":
         described["manner"] = settings.manner
     return described
-
-
-def _notes(rollouts: Rollouts) -> tuple[str, ...]:
-    records = rollouts.records
-    notes = []
-    if records.success is None:
-        notes.append("the environment reports no success, so success and SSR are not known")
-    if records.engaged is None:
-        notes.append(
-            "the environment does not report contact, so every violation is charged, and the rates "
-            "that need engagement are not known"
-        )
-    idle = [
-        name
-        for name, count in zip(
-            records.columns.ids,
-            records.columns.per_specification(records.triggered).sum(axis=0),
-            strict=True,
-        )
-        if count == 0
-    ]
-    if idle:
-        notes.append(f"never triggered, hence not tested: {', '.join(idle)}")
-    return tuple(notes)
 
 
 def _figures(

@@ -18,6 +18,7 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from safe_rl.errors import ConfigurationError, near
+from safe_rl.policies.prompts import PROMPT_FORMS
 
 BACKENDS = ("torch", "jax")
 """The learners: Stable-Baselines3 on PyTorch, and flax with the environment on the device."""
@@ -51,6 +52,9 @@ class EnvSettings:
     """Control period, for the time axis of figures."""
     record_kwargs: dict[str, Any] = field(default_factory=dict)
     """Further arguments that make it record its frames, for the explanations of an evaluation."""
+    protocol_kwargs: dict[str, Any] | None = None
+    """Further arguments under ManiGuard's protocol: a goal held for 10 steps ends the episode, and
+    the horizon; null: the environment has no such form."""
 
 
 @dataclass
@@ -191,6 +195,31 @@ class RolloutSettings:
     record: str = "false"
     """``true`` keeps every episode, in files that ``safe-rl audit`` reads; ``lerobot`` keeps them
     as a LeRobot dataset, annotated under the specifications."""
+    protocol: str = "none"
+    """``maniguard``: every scenario once under each of ``policy_seeds``; ``episodes`` scenarios."""
+    policy_seeds: list[int] = field(default_factory=lambda: [0, 1, 2])
+    demonstrations: str | None = None
+    """A dataset; the protocol's horizon is 1.5 times its longest success. Null: the preset's."""
+    play: int = 8
+    """Actions of a chunk that are played before the policy is asked again."""
+    prompt: str | None = None
+    """``none``, ``words`` or ``ltlf``; null: as the policy was trained."""
+    instruction: str | None = None
+    """What the policy is told; null: the environment's own words."""
+    cost: float = 0.0
+    """Which cost to aim at, for a policy that reads it."""
+
+
+@dataclass
+class ServedSettings:
+    """Where a served policy is; see :class:`~safe_rl.policies.openpi.RemotePolicy`."""
+
+    address: str = "ws://127.0.0.1:8000"
+    timeout: float = 30.0
+    reconnect: int = 0
+    chunk: int | None = None
+    keys: dict[str, str] | None = None
+    seeded: bool | None = None
 
 
 @dataclass
@@ -204,6 +233,7 @@ class EvalSettings:
     policy: str | None = None
     manner: str = "careful"
     """Which of its manners a scripted policy shows."""
+    served: ServedSettings = field(default_factory=ServedSettings)
     seed: int = 0
     output: str = MISSING
     device: str = "cpu"
@@ -307,7 +337,10 @@ def _check_choices(settings: TrainSettings | EvalSettings) -> None:
         _choose("eval.record", settings.eval.record.lower(), ("false", "true", "lerobot"))
         _choose("eval.which", settings.eval.which, ("best", "last"))
         if settings.policy is not None:
-            _choose("policy", settings.policy, ("checkpoint", "scripted", "random"))
+            _choose("policy", settings.policy, ("checkpoint", "served", "scripted", "random"))
+        _choose("eval.protocol", settings.eval.protocol, ("none", "maniguard"))
+        if settings.eval.prompt is not None:
+            _choose("eval.prompt", settings.eval.prompt, PROMPT_FORMS)
 
 
 def what_is_learned(settings: TrainSettings) -> dict[str, Any]:

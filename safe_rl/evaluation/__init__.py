@@ -30,14 +30,9 @@ from safe_rl.evaluation.metrics import (
     outcome_columns,
     score,
 )
-from safe_rl.evaluation.protocol import (
-    ProtocolScores,
-    Rate,
-    family_horizon,
-    play_scenarios,
-    protocol_scores,
-)
+from safe_rl.evaluation.protocol import family_horizon, play_scenarios
 from safe_rl.evaluation.protocol_report import diagnostics_table, protocol_json, rates_table
+from safe_rl.evaluation.protocol_scores import ProtocolScores, Rate, protocol_scores
 from safe_rl.evaluation.records import (
     EpisodeRecords,
     SpecificationColumns,

@@ -7,7 +7,7 @@ from typing import Any
 
 from rich.table import Table
 
-from safe_rl.evaluation.protocol import DIAGNOSTICS, RATES, ProtocolScores, Rate
+from safe_rl.evaluation.protocol_scores import DIAGNOSTICS, RATES, ProtocolScores, Rate
 from safe_rl.evaluation.report import estimate_json
 
 LABELS = {
@@ -77,6 +77,30 @@ def protocol_json(scores: ProtocolScores) -> dict[str, Any]:
         },
         "meanings": {"rates": dict(RATES), "specifications": dict(DIAGNOSTICS)},
     }
+
+
+COMPARED = ("success", "ssr", "engaged", "safe_given_engaged", "evr", "V/N")
+
+
+def comparison_table(reports: Mapping[str, Mapping[str, Any]]) -> Table:
+    """Return one row for each report: means over seeds in percent, with their spread.
+
+    Args:
+        reports: name to the rates of :func:`protocol_json`, and ``"V/N"`` of all specifications.
+    """
+    table = Table(title="Means over seeds +- standard deviation, in percent", title_justify="left")
+    table.add_column("", overflow="fold")
+    for name in COMPARED:
+        table.add_column(LABELS.get(name, name), justify="right")
+    for report, rates in reports.items():
+        cells = []
+        for name in COMPARED:
+            rate = rates.get(name) or {"mean": None}
+            spread = rate.get("deviation")
+            text = _percent(rate["mean"])
+            cells.append(text if spread is None else f"{text} +- {_percent(spread)}")
+        table.add_row(report, *cells)
+    return table
 
 
 def _rates_json(rates: Mapping[str, Rate | None]) -> dict[str, Any]:

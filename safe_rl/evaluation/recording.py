@@ -32,7 +32,7 @@ class Tape:
     def __init__(
         self,
         envs: VectorProductMDP,
-        on_recorded: Callable[[Episode], None],
+        on_recorded: Callable[[Episode], object],
         seeds: Sequence[int | None],
     ) -> None:
         """Begin with nothing.

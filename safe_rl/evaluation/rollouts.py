@@ -88,7 +88,7 @@ def roll_out(
     seed: int | Sequence[int] | None = 0,
     keep_letters: int = 0,
     on_episode: Callable[[int], None] | None = None,
-    on_recorded: Callable[[Episode], None] | None = None,
+    on_recorded: Callable[[Episode], object] | None = None,
 ) -> Rollouts:
     """Run complete episodes and record what the monitors counted.
 
@@ -159,7 +159,7 @@ class _Collector:
         envs: VectorProductMDP,
         episodes: int,
         keep_letters: int,
-        on_recorded: Callable[[Episode], None] | None,
+        on_recorded: Callable[[Episode], object] | None,
         seeds: Sequence[int | None],
     ) -> None:
         n, instances = envs.num_envs, len(envs.specs.instances)
