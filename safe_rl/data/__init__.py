@@ -9,6 +9,7 @@ from safe_rl.data.demonstrations import (
     save_demonstrations,
 )
 from safe_rl.data.episode import Drift, Episode
+from safe_rl.data.episode_writer import EpisodeWriter
 from safe_rl.data.lerobot import (
     EpisodeSummary,
     LeRobotWriter,
@@ -20,7 +21,7 @@ from safe_rl.data.minari import load_minari
 from safe_rl.data.relabelling import relabel
 from safe_rl.data.replay import RecordedStates, Replay, ReplayedLetters, ShowsStates
 from safe_rl.data.sources import Recording, find_recordings, load_recording
-from safe_rl.data.store import SUFFIX, EpisodeWriter, load_episodes, save_episodes
+from safe_rl.data.store import SUFFIX, load_episodes, save_episodes
 
 __all__ = [
     "SUFFIX",

@@ -33,17 +33,14 @@ Nothing in a file is executed when it is read: arrays of Python objects are refu
 from __future__ import annotations
 
 import json
-import os
-import struct
-import zipfile
-import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from safe_rl.data.archives import read_arrays, write_arrays
 from safe_rl.data.episode import Episode
 from safe_rl.errors import RecordingError
 
@@ -128,59 +125,6 @@ def _joined(path: Path, name: str, values: Sequence[NDArray[Any]]) -> NDArray[An
 
 def _code(value: bool | None) -> int:
     return -1 if value is None else int(value)
-
-
-def write_arrays(path: Path, arrays: Mapping[str, Any]) -> Path:
-    """Write a compressed ``.npz`` so that a reader, and a killed program, leave no half of it."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    scratch = path.with_name(f"{path.name}.{os.getpid()}.tmp")
-    try:
-        with scratch.open("wb") as file:
-            np.savez_compressed(file, **arrays)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(scratch, path)
-    finally:
-        scratch.unlink(missing_ok=True)
-    return path
-
-
-# What reading a damaged archive can raise, beyond ValueError and OSError.
-_DAMAGE: Final = (
-    EOFError, KeyError, MemoryError, NotImplementedError, OverflowError, RuntimeError,
-    struct.error, zipfile.BadZipFile, zlib.error,
-)  # fmt: skip
-
-
-def read_arrays(path: Path) -> dict[str, NDArray[Any]]:
-    """Read a ``.npz`` without executing anything in it.
-
-    Raises:
-        RecordingError: it is missing, cut short, of another kind, or holds Python objects.
-    """
-    try:
-        found = np.load(path, allow_pickle=False)
-        if not isinstance(found, np.lib.npyio.NpzFile):
-            raise RecordingError(f"{path}: one array, not a file of episodes (.npz)")
-        with found as file:
-            return {name: file[name] for name in file.files}
-    except FileNotFoundError:
-        raise RecordingError(f"{path}: no such file") from None
-    except RecordingError:
-        raise
-    except _DAMAGE as error:
-        raise RecordingError(
-            f"{path}: damaged or cut short ({error}); copy it again from where it was recorded"
-        ) from None
-    except ValueError as error:
-        words = str(error)
-        if "allow_pickle" in words or "pickle" in words:
-            raise RecordingError(
-                f"{path}: not a NumPy file, or one with Python objects; only plain arrays are read"
-            ) from None
-        raise RecordingError(f"{path}: not a NumPy file ({words})") from None
-    except OSError as error:
-        raise RecordingError(f"{path}: cannot be read ({error.strerror or error})") from None
 
 
 _NEEDED: Final[Mapping[str, tuple[str, int]]] = {  # kind and number of axes of each array
@@ -329,43 +273,3 @@ def _episode(
         )
     except RecordingError as error:
         raise RecordingError(f"{path}, episode {index}: {error}") from None
-
-
-class EpisodeWriter:
-    """Writes episodes as they end, so many to a file, into one folder.
-
-    The files of an earlier recording in the folder are removed first: a folder is one recording.
-    """
-
-    def __init__(self, folder: str | Path, per_file: int = 50) -> None:
-        """Begin a recording in ``folder``, which is made if need be.
-
-        Raises:
-            RecordingError: ``per_file`` is less than 1.
-        """
-        if per_file < 1:
-            raise RecordingError(f"a file holds at least one episode, got per_file={per_file}")
-        self.folder = Path(folder)
-        self.paths: list[Path] = []
-        self._per_file = per_file
-        self._waiting: list[Episode] = []
-        for old in self.folder.glob(f"part_*{SUFFIX}"):
-            old.unlink()
-
-    def add(self, episode: Episode) -> None:
-        """Take in an episode; a full file is written at once."""
-        self._waiting.append(episode)
-        if len(self._waiting) >= self._per_file:
-            self.flush()
-
-    def extend(self, episodes: Iterable[Episode]) -> None:
-        """Take in several."""
-        for episode in episodes:
-            self.add(episode)
-
-    def flush(self) -> None:
-        """Write what is waiting. The last file is written by the last call."""
-        if self._waiting:
-            path = self.folder / f"part_{len(self.paths):05d}{SUFFIX}"
-            self.paths.append(save_episodes(path, self._waiting))
-            self._waiting = []

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import IO, Any, Final
 
 from safe_rl.data.parquet import least_value
 from safe_rl.errors import RecordingError
@@ -130,3 +131,19 @@ def remove_beyond(root: Path, number: int, videos: tuple[str, ...]) -> None:
 def _names(path: Path) -> tuple[str, str]:
     """Of the folder and of the file, without its suffixes."""
     return path.parent.name, path.name.partition(".")[0]
+
+
+def hold(root: Path) -> IO[str]:
+    """Hold a folder until the file that is returned is closed, or the process ends.
+
+    Raises:
+        RecordingError: another program holds it.
+    """
+    root.mkdir(parents=True, exist_ok=True)
+    file = (root / ".recording").open("w")
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        file.close()
+        raise RecordingError(f"{root}: another program is recording into this folder") from None
+    return file

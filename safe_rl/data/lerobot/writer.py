@@ -8,7 +8,6 @@ when the recording is taken up again.
 
 from __future__ import annotations
 
-import fcntl
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
@@ -117,7 +116,7 @@ class LeRobotWriter:
                 f"{self.root}: there is a dataset already; give resume=True to go on with it, or "
                 "another folder"
             )
-        self._lock = _lock(self.root)
+        self._lock = layout.hold(self.root)
         try:
             self._take_up()
         except BaseException:
@@ -281,15 +280,3 @@ class LeRobotWriter:
             self._files = max(self._files, number + 1)
         keys = () if self._description is None else self._description.videos
         layout.remove_beyond(self.root, self._files, keys)
-
-
-def _lock(root: Path) -> Any:
-    """Hold the folder; the lock ends with the process, however it ends."""
-    root.mkdir(parents=True, exist_ok=True)
-    file = (root / ".recording").open("w")
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        file.close()
-        raise RecordingError(f"{root}: another program is recording into this folder") from None
-    return file

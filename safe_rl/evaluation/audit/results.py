@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from safe_rl.data import Drift
-from safe_rl.data.store import read_arrays, write_arrays
+from safe_rl.data.archives import read_arrays, write_arrays
 from safe_rl.errors import RecordingError
 from safe_rl.evaluation.audit.monitoring import Monitored
 from safe_rl.evaluation.audit.violations import Violation

@@ -18,9 +18,11 @@ from typer.testing import CliRunner
 from safe_rl.cli import app
 from safe_rl.data import (
     Episode,
+    LeRobotWriter,
     RecordedStates,
     load_demonstrations,
     load_episodes,
+    load_lerobot,
     read_demonstrations,
 )
 from safe_rl.envs.robosuite.recorded_state import place_bodies
@@ -129,6 +131,20 @@ def test_stepping_from_recorded_states_gives_the_letters_of_the_recording(record
     assert still.drift is None and len(still.letters) == live.steps and still.truncated
     same = letters_of(still, live.propositions) == live.letters[:-1]
     assert 0.99 < same.mean() <= 1.0
+
+
+@BOTH
+def test_a_dataset_keeps_the_states_that_replay_to_the_same_trace(recorded, tmp_path):
+    # https://github.com/google-deepmind/dm_control/issues/64: a warm start that was not saved
+    pytest.importorskip("pyarrow")
+    live, replay = recorded.episode, recorded.replay
+    with LeRobotWriter(tmp_path / "set", fps=20) as writer:
+        writer.add(live)
+    (kept,) = load_lerobot(tmp_path / "set")
+    replay._how = "steps"
+    found = replay.replay(RecordedStates(kept.states, kept.actions, kept.placements))
+    np.testing.assert_array_equal(letters_of(found, live.propositions), live.letters)
+    assert found.drift.beyond == 0 and found.drift.largest < 1e-5
 
 
 @BOTH
