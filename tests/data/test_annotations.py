@@ -61,7 +61,7 @@ def test_what_the_plain_monitor_says(given_episodes):
         np.testing.assert_allclose(found.cost, found.costs @ [2.0, 1.0, 1.0])
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(episodes())
 def test_the_distance_is_the_length_of_the_shortest_way_to_a_violation(own):
     found = annotate(own, SPECS)

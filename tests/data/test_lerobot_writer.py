@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -222,6 +223,7 @@ def test_a_killed_recording_goes_on_without_a_lost_or_double_episode(tmp_path):
         counts.append(int(process.stdout.readline()))
         while stored(tmp_path) < counts[-1] + 3:
             assert process.poll() is None
+            time.sleep(0.01)
         os.kill(process.pid, signal.SIGKILL)
         process.wait()
         assert len(load_lerobot(tmp_path)) == stored(tmp_path)  # it opens as it was left
