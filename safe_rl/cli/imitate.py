@@ -12,6 +12,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from safe_rl.cli.messages import clear_errors
 from safe_rl.data import Episode, find_recordings, load_recording
+from safe_rl.data.annotations import bind_specs
 from safe_rl.errors import ConfigurationError, MissingDependencyError
 from safe_rl.policies import prompt
 
@@ -72,7 +73,8 @@ def run(settings: ImitateSettings) -> Path:
     specs = build_specs(settings.specs)
     episodes = read_demonstrations(settings.dataset, settings.limit_episodes)
     if settings.prompt != "none":
-        found = {e.instruction: prompt(e.instruction, specs, settings.prompt) for e in episodes}
+        rules = bind_specs(specs, episodes[0])  # as in the environment, so as in evaluations
+        found = {e.instruction: prompt(e.instruction, rules, settings.prompt) for e in episodes}
         episodes = [replace(own, instruction=found[own.instruction]) for own in episodes]
     start = None if settings.start is None else load_vla(settings.start).model
     chunk = settings.policy.chunk if start is None else start.config.chunk

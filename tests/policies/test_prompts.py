@@ -43,3 +43,24 @@ def test_rules_are_needed(form: str) -> None:
 def test_an_unknown_form() -> None:
     with pytest.raises(ConfigurationError, match="did you mean 'words'"):
         prompt("go", None, "word")
+
+
+def test_training_and_evaluation_tell_the_same() -> None:
+    pytest.importorskip("jax")
+    import gymnasium
+    import numpy as np
+
+    import safe_rl.envs  # noqa: F401
+    from safe_rl.data import Episode
+    from safe_rl.data.annotations import bind_specs
+    from safe_rl.wrappers import ProductMDP
+
+    env = gymnasium.make("safe_rl/TabletopLift-v0", propositions="task")
+    recorded = Episode(
+        propositions=("a",), letters=np.zeros((2, 1), bool), rewards=np.zeros(1), terminated=False,
+        truncated=True, objects={k: tuple(v) for k, v in env.unwrapped.objects.items()},
+    )  # fmt: skip
+    specs = load_specs("tabletop_lift")
+    for form in PROMPT_FORMS:
+        trained = prompt("lift the cup", bind_specs(specs, recorded), form)
+        assert trained == prompt("lift the cup", ProductMDP(env, specs).specs, form)

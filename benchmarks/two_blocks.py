@@ -1,0 +1,151 @@
+"""Two blocks on the tabletop and an instruction that says which to lift, seen by a camera.
+
+The blocks' places are exchangeable and the scripted policy is the same for both, so that nothing
+but picture and words tells which block is meant.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, NamedTuple
+
+import gymnasium as gym
+import jax
+import jax.numpy as jnp
+import numpy as np
+from numpy.typing import NDArray
+
+from safe_rl.envs.raycast import Camera, render
+from safe_rl.envs.tabletop.dynamics import advance
+from safe_rl.envs.tabletop.observing import PER_METRE
+from safe_rl.envs.tabletop.parameters import TabletopParameters
+from safe_rl.envs.tabletop.picture import shapes
+from safe_rl.envs.tabletop.scripted import scripted_policy
+from safe_rl.envs.tabletop.state import Array, World
+from safe_rl.envs.tabletop.tasks.lift import Lift
+from safe_rl.envs.tabletop.tasks.task import RANDOM_NUMBERS, between
+
+CAMERA = "front"
+VIEW = Camera((0.0, -0.62, 0.62), (0.0, 0.0, 0.06), 32.0, 64, 64)
+FINGERS = TabletopParameters(finger_open=0.055)
+"""Wider than a Panda's: a pixel of this camera is a centimetre."""
+HORIZON = 70
+LIFTED = 0.1
+"""m above the table at which a block counts as lifted."""
+
+
+class LiftRed(Lift):
+    """Lift the red block; the blue one stands beside it."""
+
+    base_kinds = ("block", "base")
+    touched = ("block",)
+    instructions = ("lift the red block", "raise the red block into the air")
+
+    def places(self, u: list[Array]) -> list[tuple[Array, Array]]:
+        """Two places 12 to 20 cm apart, either of which may be the one that is meant."""
+        x, y = between(u[0], -0.05, 0.05), between(u[1], -0.05, 0.05)
+        half, angle = between(u[2], 0.06, 0.10), 6.2831853 * u[3]
+        dx, dy = half * jnp.cos(angle), half * jnp.sin(angle)
+        return [(x + dx, y + dy), (x - dx, y - dy)]
+
+
+class LiftBlue(LiftRed):
+    """Lift the blue block."""
+
+    base_kinds = ("base", "block")
+    touched = ("base",)
+    instructions = ("lift the blue block", "raise the blue block into the air")
+
+
+TASKS = (LiftRed(None, FINGERS), LiftBlue(None, FINGERS))
+INSTRUCTIONS = tuple(task.instruction for task in TASKS)
+
+
+class Situation(NamedTuple):
+    """What the scripted policy reads."""
+
+    world: World
+    stage: Array
+
+
+@partial(jax.jit, static_argnums=0)
+def _start(which: int, key: Array) -> World:
+    return TASKS[which].first_world(jax.random.uniform(key, (RANDOM_NUMBERS,), jnp.float32))
+
+
+@partial(jax.jit, static_argnums=0)
+def _step(which: int, world: World, action: Array) -> World:
+    return advance(world, action, TASKS[which].layout)[0]
+
+
+@partial(jax.jit, static_argnums=0)
+def _script(which: int, world: World) -> Array:
+    return scripted_policy(TASKS[which])(Situation(world, jnp.zeros((), jnp.int32)))
+
+
+class TwoBlocks(gym.Env[dict[str, NDArray[Any]], NDArray[Any]]):
+    """``TwoBlocks(look_every=k)``: the picture is drawn anew every ``k`` steps of an episode.
+
+    ``reset(seed=..., options={"which": 0})`` chooses layout and block; without the option the seed
+    draws the block too. The state is the gripper's own: place, velocity and opening.
+    ``info["lifted"]`` is the block that was lifted first: 0 the one that is meant, 1 the other, -1
+    none yet. Either ends the episode.
+    """
+
+    observation_space = gym.spaces.Dict(
+        {
+            "state": gym.spaces.Box(-np.inf, np.inf, (7,), np.float32),
+            CAMERA: gym.spaces.Box(0, 255, (VIEW.height, VIEW.width, 3), np.uint8),
+        }
+    )
+    action_space = gym.spaces.Box(-1.0, 1.0, (4,), np.float32)
+
+    def __init__(self, look_every: int = 1) -> None:
+        self._look_every = look_every
+        self._which, self._time = 0, 0
+        self.instruction = INSTRUCTIONS[0]
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        """Draw a layout."""
+        super().reset(seed=seed)
+        drawn = int(self.np_random.integers(2))
+        self._which = (options or {}).get("which", drawn)
+        self.instruction = INSTRUCTIONS[self._which]
+        self._time = 0
+        key = jax.random.key(int(self.np_random.integers(2**31)))
+        self._world = jax.device_get(_start(self._which, key))
+        return self._observation(), self._info()
+
+    def step(
+        self, action: NDArray[Any]
+    ) -> tuple[dict[str, NDArray[Any]], float, bool, bool, dict[str, Any]]:
+        """Advance by 50 ms."""
+        self._time += 1
+        self._world = jax.device_get(_step(self._which, self._world, np.float32(action)))
+        info = self._info()
+        over = info["lifted"] >= 0
+        cut = not over and self._time >= HORIZON
+        return self._observation(), float(info["success"]), over, cut, info
+
+    def scripted_action(self) -> NDArray[np.float32]:
+        """What the careful script does now."""
+        return np.asarray(_script(self._which, self._world))
+
+    def _info(self) -> dict[str, Any]:
+        layout = TASKS[self._which].layout
+        raised = [
+            bool(body.held) and float(body.z) - 0.5 * kind.height > LIFTED
+            for body, kind in zip(self._world.bodies, layout.kinds, strict=True)
+        ]
+        lifted = raised.index(True) if any(raised) else -1
+        return {"success": lifted == 0, "lifted": lifted}
+
+    def _observation(self) -> dict[str, NDArray[Any]]:
+        hand = self._world.gripper
+        place = np.array([hand.x, hand.y, hand.z]) * PER_METRE
+        others = [hand.vx, hand.vy, hand.vz, hand.opening / FINGERS.finger_open]
+        if self._time % self._look_every == 0:
+            self._picture = render(shapes(TASKS[self._which], self._world), VIEW)
+        return {"state": np.concatenate([place, others]).astype(np.float32), CAMERA: self._picture}

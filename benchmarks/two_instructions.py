@@ -1,0 +1,222 @@
+"""Does the small policy understand which of two blocks it is told to lift, from pixels alone?
+
+``python -m benchmarks.two_instructions [--seeds 3]`` demonstrates with a script, clones the
+demonstrations with and without the words of the instruction, and plays the policies in layouts of
+the demonstrations and in held-out ones. Without the words no policy lifts the right block more
+often than in half of the episodes: that is chance. Demonstrations and finished policies are kept in
+``--folder``, so a stopped command goes on where it was.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from gymnasium.vector import AutoresetMode, SyncVectorEnv
+from numpy.typing import NDArray
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks.measure import parser, save
+from benchmarks.two_blocks import CAMERA, INSTRUCTIONS, TwoBlocks
+from safe_rl.policies import ChunkRunner
+from safe_rl.policies.vla import VLA, VLAConfig, VLAPolicy, load_vla, save_vla, statistics_of
+from safe_rl.policies.vla.checkpoint import is_vla
+
+CHUNK, PLAY = 8, 4
+PART = 50
+"""Demonstrations that are kept in one file."""
+HELD_OUT = 1_000_000
+"""Seeds of layouts from here on are in no demonstration."""
+ARMS = {"words": 8, "no words": 0}
+"""How many words of the instruction a policy reads."""
+
+
+class Demonstrations(NamedTuple):
+    """Successful episodes, one frame after the other.
+
+    Attributes:
+        state: float32 ``[F, 7]``.
+        image: uint8 ``[F, H, W, 3]``.
+        action: float32 ``[F, chunk, 4]``, what the script did from this frame on.
+        told: index of the episode's instruction, int64 ``[F]``.
+        seeds: of the layouts, one for each episode.
+    """
+
+    state: NDArray[np.float32]
+    image: NDArray[np.uint8]
+    action: NDArray[np.float32]
+    told: NDArray[np.int64]
+    seeds: NDArray[np.int64]
+
+
+def demonstrate(part: int, episodes: int) -> Demonstrations:
+    """Let the script lift blocks while its hand is pushed now and then; keep what succeeds.
+
+    The actions kept are the script's own, without the pushes: they show the way back.
+    """
+    env, rng = TwoBlocks(), np.random.default_rng(part)
+    parts: list[tuple[Any, ...]] = []
+    seeds: list[int] = []
+    layout = 1000 * part
+    while len(seeds) < episodes:
+        layout += 1
+        seen, _ = env.reset(seed=layout)
+        states, images, actions = [], [], []
+        wild, over = rng.integers(0, 9), False
+        while not over:
+            action = env.scripted_action()
+            pushed = len(actions) < wild or rng.random() < 0.04
+            push = np.r_[rng.normal(0.0, 0.5, 3) if pushed else np.zeros(3), 0.0]
+            states.append(seen["state"])
+            images.append(seen[CAMERA])
+            actions.append(action)
+            seen, _, terminated, truncated, info = env.step(np.clip(action + push, -1, 1))
+            over = terminated or truncated
+        if not info["success"]:
+            continue
+        seeds.append(layout)
+        told = INSTRUCTIONS.index(env.instruction)
+        ahead = np.minimum(np.arange(len(actions))[:, None] + np.arange(CHUNK), len(actions) - 1)
+        parts.append((states, images, np.array(actions)[ahead], np.full(len(actions), told)))
+    columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
+    return Demonstrations(*columns, np.array(seeds))
+
+
+def clone(data: Demonstrations, words: int, steps: int, seed: int, batch: int = 64) -> VLA:
+    """Train a policy from scratch on the likelihood of the demonstrated chunks."""
+    torch.manual_seed(seed)
+    rng = np.random.default_rng(seed)
+    config = VLAConfig(7, 4, CHUNK, (CAMERA,), width=64, layers=2, prompt_words=words)
+    model = VLA(config, statistics_of([data.state], [data.action.reshape(-1, 4)]))
+    optimiser = torch.optim.AdamW(model.parameters(), 1e-3, weight_decay=1e-3)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, 1e-3, total_steps=steps)
+    for _ in range(steps):
+        rows = rng.integers(0, len(data.state), batch)
+        seen = {"state": data.state[rows], f"images.{CAMERA}": data.image[rows]}
+        inputs = model.inputs(seen, [INSTRUCTIONS[told] for told in data.told[rows]])
+        loss = -model.distribution(inputs).log_prob(torch.from_numpy(data.action[rows])).mean()
+        optimiser.zero_grad()
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimiser.step()
+        schedule.step()
+    return model
+
+
+def play(model: VLA, seeds: Sequence[int]) -> dict[str, float]:
+    """Play one episode in each layout; return the shares of how they end."""
+    envs = SyncVectorEnv(
+        [lambda: TwoBlocks(look_every=PLAY)] * len(seeds), autoreset_mode=AutoresetMode.DISABLED
+    )
+    runner = ChunkRunner(VLAPolicy(model, deterministic=True), envs, play=PLAY)
+    observations, _ = envs.reset(seed=list(seeds))
+    starts = np.ones(len(seeds), bool)
+    lifted = np.full(len(seeds), -1)
+    going = starts.copy()
+    while going.any():
+        observations, _, ended, cut, infos = envs.step(runner.act(observations, starts))
+        starts = np.zeros(len(seeds), bool)
+        now = going & (ended | cut)
+        lifted[now] = infos["lifted"][now]
+        going &= ~now
+        if now.any() and going.any():  # rows that are over go on in layouts that nobody looks at
+            observations, _ = envs.reset(options={"reset_mask": ~going})
+            starts = ~going
+    return {
+        "right": float((lifted == 0).mean()),
+        "wrong": float((lifted == 1).mean()),
+        "none": float((lifted < 0).mean()),
+    }
+
+
+def demonstrations(folder: Path, episodes: int) -> Demonstrations:
+    """Return so many demonstrations, or a few more; those that the folder lacks are made."""
+    found, size = [], min(PART, episodes)
+    for part in range(-(-episodes // size)):
+        path = folder / f"demonstrations_{size}_{part}.npz"
+        if not path.is_file():
+            folder.mkdir(parents=True, exist_ok=True)
+            scratch = path.with_suffix(".tmp.npz")
+            np.savez(scratch, **demonstrate(part, size)._asdict())
+            scratch.rename(path)
+        with np.load(path, allow_pickle=False) as file:
+            found.append(Demonstrations(**{name: file[name] for name in Demonstrations._fields}))
+    return Demonstrations(*(np.concatenate(column) for column in zip(*found, strict=True)))
+
+
+def policy_of(folder: Path, arm: str, seed: int, episodes: int, steps: int) -> VLA:
+    """Return one trained policy, from the folder where it is there."""
+    own = folder / f"{arm.replace(' ', '_')}-{episodes}-{steps}-seed_{seed}"
+    if not is_vla(own):
+        model = clone(demonstrations(folder, episodes), ARMS[arm], steps, seed)
+        save_vla(model, own, {"demonstrations": episodes, "steps": steps, "seed": seed})
+    return load_vla(own).model
+
+
+def measured(folder: Path, seeds: int, episodes: int, steps: int, layouts: int) -> dict[str, Any]:
+    """Train and play every arm and seed; layouts of demonstrations, and held-out ones."""
+    shown = demonstrations(folder, episodes).seeds[:layouts].tolist()
+    unseen = list(range(HELD_OUT, HELD_OUT + layouts))
+    found: dict[str, Any] = {}
+    for arm in ARMS:
+        rows = []
+        for seed in range(seeds):
+            begin = time.process_time()
+            model = policy_of(folder, arm, seed, episodes, steps)
+            spent = time.process_time() - begin
+            row = {"seen": play(model, shown), "held out": play(model, unseen), "seconds": spent}
+            print(arm, seed, row, flush=True)
+            rows.append(row)
+        found[arm] = rows
+    return found
+
+
+def table_of(found: dict[str, Any], layouts: int) -> Table:
+    """Return the shares of episodes, means over seeds and the range of the seeds."""
+    table = Table(
+        title=f"Lift the block that is named: percent of {layouts} layouts", title_justify="left",
+        caption="Mean over seeds (lowest, highest). Chance: who lifts a block in every episode and "
+        "does not read the instruction lifts the right one in half of them.",
+        caption_justify="left",
+    )  # fmt: skip
+    for heading in ("policy", "layouts", "right block", "other block", "none"):
+        table.add_column(heading, justify="left" if heading in ("policy", "layouts") else "right")
+    table.add_row("chance", "any", "50.0", "50.0", "0.0")
+    for arm, rows in found.items():
+        for where in ("seen", "held out"):
+            cells = []
+            for end in ("right", "wrong", "none"):
+                values = [100 * row[where][end] for row in rows]
+                cells.append(f"{np.mean(values):.1f} ({min(values):.0f}, {max(values):.0f})")
+            table.add_row(f"cloned, {arm}", where, *cells)
+    return table
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Train, play, print the table and write the file."""
+    options = parser("two_instructions", str(__doc__))
+    options.add_argument("--folder", type=Path, default=Path("outputs/two_instructions"))
+    options.add_argument("--seeds", type=int, default=3)
+    options.add_argument("--demonstrations", type=int, default=150)
+    options.add_argument("--steps", type=int, default=2500, help="of training, batches of 64")
+    options.add_argument("--layouts", type=int, default=50, help="to play each policy in")
+    given = options.parse_args(argv)
+    if given.quick:
+        given.seeds, given.demonstrations, given.steps, given.layouts = 1, 1, 2, 2
+    torch.set_num_threads(1)
+    found = measured(given.folder, given.seeds, given.demonstrations, given.steps, given.layouts)
+    console = Console()
+    console.print(table_of(found, given.layouts))
+    results = {"arms": found, "demonstrations": given.demonstrations, "steps": given.steps}
+    save("two_instructions", results, given.output, console)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
