@@ -40,10 +40,10 @@ def lean(situation: Situation) -> Iterator[Segment]:
     scene, start = situation.scene, situation.scene.gripper
     down = np.array([0.0, 0.0, -0.3])
     yield Hold(6, CLOSE)
-    yield UntilContact(down, scene.finger_name, speed=0.6)
+    yield UntilContact(down, scene.finger_name, speed=1.0)
     pressing = int(situation.number("linger"))
     yield Follow(partial(_beside, down / 10), lambda s: False, CLOSE, 0.6, pressing)
-    yield Linear(start, within=0.03)
+    yield Linear(start, speed=1.0, within=0.05)
 
 
 def loosen(situation: Situation) -> Iterator[Segment]:

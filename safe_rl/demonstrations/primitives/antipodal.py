@@ -8,6 +8,7 @@ place to close them (antipodal grasps: Chen and Burdick, 1993).
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,10 +19,28 @@ from safe_rl.envs.robosuite.simulator import load
 
 WIDEST = 0.072  # m, between the open fingers of a Panda, with a little room
 _FINGER = 0.012  # m, what a finger needs beside a surface
-_FRICTION = 0.25
+_FACING = 0.97  # cosine between the closing direction and the surfaces' normals
 _FAR = 1.0  # m
-_BESIDE = 0.002  # m, between the rays that tell how a surface is turned
 _TILT = 0.6  # rad, of the approach from straight down
+
+
+class Part(NamedTuple):
+    """A solid part of a line.
+
+    Attributes:
+        start: distance of its first surface along the line, m.
+        end: of its last.
+        facing: the smaller cosine between the line and the surfaces' normals.
+    """
+
+    start: float
+    end: float
+    facing: float
+
+    @property
+    def width(self) -> float:
+        """Between the surfaces, m."""
+        return self.end - self.start
 
 
 class Solid:
@@ -33,48 +52,36 @@ class Solid:
         self._geoms = scene.geoms(thing)
         self.low, self.high = scene.bounds(thing)
 
-    def cut(self, point: Vector, direction: Vector) -> list[tuple[float, float]]:
-        """Solid parts of a line, as distances from ``point``, in order."""
-        parts = []
+    def cut(self, point: Vector, direction: Vector) -> list[Part]:
+        """Solid parts of a line, measured from ``point``, in order."""
+        found = []
         for geom in self._geoms:
-            enter = self._ray(geom, point - _FAR * direction, direction)
-            leave = self._ray(geom, point + _FAR * direction, -direction)
-            if enter >= 0 and leave >= 0:
-                parts.append((enter - _FAR, _FAR - leave))
-        merged: list[tuple[float, float]] = []
-        for start, end in sorted(parts):
-            if merged and start <= merged[-1][1] + 1e-4:
-                merged[-1] = (merged[-1][0], max(merged[-1][1], end))
-            else:
-                merged.append((start, end))
-        return merged
+            enter, first = self._ray(geom, point - _FAR * direction, direction)
+            if enter < 0:
+                continue
+            leave, last = self._ray(geom, point + _FAR * direction, -direction)
+            if leave >= 0:
+                found.append((enter - _FAR, _FAR - leave, first, last))
+        parts: list[Part] = []
+        for start, end, first, last in sorted(found):
+            before = parts[-1] if parts else None
+            if before is None or start > before.end + 1e-4:
+                parts.append(Part(start, end, min(first, last)))
+            elif end > before.end:
+                parts[-1] = Part(before.start, end, min(before.facing, last))
+        return parts
 
-    def _ray(self, geom: int, origin: Vector, direction: Vector) -> float:
+    def _ray(self, geom: int, origin: Vector, direction: Vector) -> tuple[float, float]:
+        """Distance to a geom, -1 beside it, and the cosine to its surface there."""
         model, data, mujoco = self._scene.model, self._scene.data, self._mujoco
+        normal = np.zeros(3)
         if model.geom_type[geom] == mujoco.mjtGeom.mjGEOM_MESH:
-            return float(mujoco.mj_rayMesh(model, data, geom, origin, direction, None))
-        place, turn = data.geom_xpos[geom], data.geom_xmat[geom]
-        size, kind = model.geom_size[geom], model.geom_type[geom]
-        return float(mujoco.mju_rayGeom(place, turn, size, origin, direction, kind, None))
-
-    def faces(self, point: Vector, direction: Vector, part: tuple[float, float]) -> bool:
-        """Whether both surfaces of a solid part lie across the line, within the friction cone."""
-        sides = _across(direction)
-        for side in sides:
-            beside = self._near(self.cut(point + _BESIDE * side, direction), part)
-            if beside is None:
-                return False
-            slopes = np.abs(np.subtract(beside, part)) / _BESIDE
-            if slopes.max() > _FRICTION:
-                return False
-        return True
-
-    @staticmethod
-    def _near(
-        parts: list[tuple[float, float]], part: tuple[float, float]
-    ) -> tuple[float, float] | None:
-        middle = sum(part) / 2
-        return next((found for found in parts if found[0] <= middle <= found[1]), None)
+            distance = mujoco.mj_rayMesh(model, data, geom, origin, direction, normal)
+        else:
+            place, turn = data.geom_xpos[geom], data.geom_xmat[geom]
+            size, kind = model.geom_size[geom], model.geom_type[geom]
+            distance = mujoco.mju_rayGeom(place, turn, size, origin, direction, kind, normal)
+        return float(distance), abs(float(normal @ direction))
 
 
 def candidates(scene: Scene, thing: str, rng: np.random.Generator) -> Iterator[Grasp]:
@@ -85,21 +92,20 @@ def candidates(scene: Scene, thing: str, rng: np.random.Generator) -> Iterator[G
         closing = _unit(rng.normal(size=3) * [1.0, 1.0, 0.3])
         parts = solid.cut(point, closing)
         for index, part in enumerate(parts):
-            width = part[1] - part[0]
-            if not 0.002 < width < WIDEST or not _room(parts, index):
+            if not 0.002 < part.width < WIDEST or part.facing < _FACING:
                 continue
-            if not solid.faces(point, closing, part):
+            if not _room(parts, index):
                 continue
-            middle = point + closing * sum(part) / 2
+            middle = point + closing * (part.start + part.end) / 2
             pose = Pose(middle, _looking_down(closing, float(rng.normal(scale=_TILT / 2))))
-            yield Grasp(place.inverse() @ pose, width)
+            yield Grasp(place.inverse() @ pose, part.width)
 
 
-def _room(parts: list[tuple[float, float]], index: int) -> bool:
-    start, end = parts[index]
-    before = index == 0 or start - parts[index - 1][1] > _FINGER
-    after = index == len(parts) - 1 or parts[index + 1][0] - end > _FINGER
-    return before and after
+def _room(parts: list[Part], index: int) -> bool:
+    before = index == 0 or parts[index].start - parts[index - 1].end > _FINGER
+    return before and (
+        index == len(parts) - 1 or parts[index + 1].start - parts[index].end > _FINGER
+    )
 
 
 def _looking_down(closing: Vector, tilt: float) -> Matrix:
@@ -108,13 +114,6 @@ def _looking_down(closing: Vector, tilt: float) -> Matrix:
     look = _unit(down - closing * (closing @ down))
     look = np.cos(tilt) * look + np.sin(tilt) * np.cross(closing, look)
     return np.column_stack([closing, np.cross(look, closing), look])
-
-
-def _across(direction: Vector) -> tuple[Vector, Vector]:
-    other = np.eye(3)[int(np.argmin(np.abs(direction)))]
-    first = _unit(np.cross(direction, other))
-    second = np.asarray(np.cross(direction, first), np.float64)
-    return first, second
 
 
 def _unit(vector: Vector) -> Vector:

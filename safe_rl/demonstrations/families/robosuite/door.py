@@ -29,7 +29,7 @@ def skeleton(situation: Situation) -> Iterator[Segment]:
     before = Pose(lever, _FACING).back(number("approach"))
     yield Free(before, speed=number("speed"), clearance=0.005)
     yield Linear(Pose(lever, _FACING), speed=number("closing"))
-    yield Grip(None)
+    yield Grip("Door_latch")
     yield Follow(_turning, lambda scene: scene.joint("Door_latch_joint") > _TURNED, CLOSE)
     yield Follow(_pulling, lambda scene: scene.joint("Door_hinge") > _OPEN, CLOSE)
     yield Release(3)
