@@ -201,7 +201,7 @@ def _line(task: dict[str, Any]) -> str:
 
 def _table(tasks: Sequence[dict[str, Any]]) -> Table:
     table = Table(title=f"SafeManip's specifications in {len(tasks)} tasks, one episode each")
-    table.add_column("specification")
+    table.add_column("specification", no_wrap=True)
     for heading in ("tasks with an instance", "tasks that trigger it", *"NVU"):
         table.add_column(heading, justify="right")
     for name in load_specs("safemanip").ids:
