@@ -23,10 +23,10 @@ from safe_rl.feedback.planner.model import (
     new_tokenizer,
     save_model,
 )
-from safe_rl.feedback.planner.together import refine_together
+from safe_rl.feedback.planner.together import AnswersMany, refine_together
 from safe_rl.feedback.planner.training import Imitation, Reinforcement, imitate, reinforce
 from safe_rl.feedback.planner.wording import WordedProblem, wording
-from safe_rl.feedback.refinement import score
+from safe_rl.feedback.refinement import Message, score
 
 Arm = Literal["mixed", "safe", "grpo"]
 
@@ -57,8 +57,8 @@ class Settings:
         reinforcement: of GRPO.
     """
 
-    train: int = 840
-    test: int = 140
+    train: int = 560
+    test: int = 70
     validation: bool = False
     size: Size = field(default_factory=Size)
     imitation: Imitation = field(default_factory=Imitation)
@@ -119,10 +119,10 @@ class Experiment:
             log = imitate(model, tokenizer, shown, seed, settings.imitation)
         trained = process_time() - begun
         save_model(model, folder)
-        planner = SmallPlanner(model, tokenizer)
+        answers = remembering(SmallPlanner(model, tokenizer).answers)
         found = {
-            "scores": self._scores(planner),
-            "told_nothing": self._scores(planner, told=False),
+            "scores": self._scores(answers),
+            "told_nothing": self._scores(answers, told=False),
             "cpu_seconds": {"training": trained, "testing": process_time() - begun - trained},
             "log": log,
         }
@@ -132,11 +132,11 @@ class Experiment:
         self._say(f"seed {seed}, {ARMS[arm]}: {summary(found)}")
         return found
 
-    def _scores(self, planner: SmallPlanner, told: bool = True) -> list[dict[str, Any]]:
+    def _scores(self, answers: AnswersMany, told: bool = True) -> list[dict[str, Any]]:
         problems = [
             WordedProblem(problem.wording, problem.split, told) for problem in self._test_problems()
         ]
-        refinements = refine_together(planner.answers, problems, ROUNDS)
+        refinements = refine_together(answers, problems, ROUNDS)
         return [one.to_json() for one in score(refinements, ROUNDS) if one.split]
 
     def _train_tasks(self) -> list[Task]:
@@ -161,6 +161,20 @@ def scored_problems(settings: Settings) -> list[WordedProblem]:
         for split in ("held_out", "longer")
         for number in numbers
     ]
+
+
+def remembering(answers: AnswersMany) -> AnswersMany:
+    """Return the same answers, asking nothing twice: what replies tell changes no first round."""
+    memory: dict[tuple[str, ...], str] = {}
+
+    def remembered(conversations: Sequence[Sequence[Message]]) -> list[str]:
+        keys = [tuple(message["content"] for message in one) for one in conversations]
+        new = {k: one for k, one in zip(keys, conversations, strict=True) if k not in memory}
+        if new:
+            memory.update(zip(new, answers(list(new.values())), strict=True))
+        return [memory[key] for key in keys]
+
+    return remembered
 
 
 def summary(found: dict[str, Any]) -> str:

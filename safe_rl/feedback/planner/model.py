@@ -120,12 +120,14 @@ class SmallPlanner:
         model: the transformer.
         tokenizer: its tokenizer.
         most_words: the longest plan that it may write.
+        first_words: after so many, a batch goes on with the plans that have not ended yet.
         batch: how many conversations are answered at once.
     """
 
     model: Any = field(repr=False)
     tokenizer: Any = field(repr=False)
     most_words: int = 192
+    first_words: int = 48
     batch: int = 64
 
     def __call__(self, messages: Sequence[Message], /) -> str:
@@ -149,16 +151,23 @@ class SmallPlanner:
             )
             for messages in conversations
         ]
-        order = sorted(range(len(texts)), key=lambda number: len(texts[number].split()))
-        for first in range(0, len(order), self.batch):
-            numbers = order[first : first + self.batch]
-            for number, text in zip(
-                numbers, self._generated([texts[n] for n in numbers], temperature), strict=True
-            ):
-                found[number] = text
-        return found
+        words = min(self.first_words, self.most_words)
+        pending, left = list(range(len(texts))), self.most_words
+        while pending and left > 0:
+            pending.sort(key=lambda number: len((texts[number] + found[number]).split()))
+            for first in range(0, len(pending), self.batch):
+                numbers = pending[first : first + self.batch]
+                begun = [texts[number] + found[number] for number in numbers]
+                more = self._generated(begun, words, temperature)
+                for number, text in zip(numbers, more, strict=True):
+                    found[number] += text
+            pending = [number for number in pending if END not in found[number].split()]
+            left -= words
+            words = left
+        return [text.split(END)[0].strip() for text in found]
 
-    def _generated(self, texts: list[str], temperature: float) -> list[str]:
+    def _generated(self, texts: list[str], words: int, temperature: float) -> list[str]:
+        """What comes after some texts: up to so many words, the end's own word among them."""
         inputs = self.tokenizer(texts, return_tensors="pt", padding=True, add_special_tokens=False)
         chosen = {"temperature": temperature} if temperature > 0 else {}
         self.model.eval()
@@ -166,13 +175,13 @@ class SmallPlanner:
             tokens = self.model.generate(
                 input_ids=inputs["input_ids"],
                 attention_mask=inputs["attention_mask"],
-                max_new_tokens=self.most_words,
+                max_new_tokens=words,
                 do_sample=temperature > 0,
                 top_k=0 if temperature > 0 else None,
                 **chosen,
             )
         answers = tokens[:, inputs["input_ids"].shape[1] :]
-        return [str(t) for t in self.tokenizer.batch_decode(answers, skip_special_tokens=True)]
+        return [str(t) + " " for t in self.tokenizer.batch_decode(answers)]
 
 
 def last_exchange(messages: Sequence[Message]) -> list[dict[str, str]]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from safe_rl.feedback.planner.backend import datasets, trl
+from safe_rl.feedback.planner.backend import datasets, transformers, trl
 from safe_rl.feedback.planner.demonstrations import Example
 from safe_rl.feedback.planner.wording import Wording
 from safe_rl.feedback.trl import PlanValue, plan_reward_func
@@ -61,6 +61,7 @@ def imitate(
             train_dataset=datasets.Dataset.from_list([example.to_row() for example in examples]),
             processing_class=tokenizer,
         )
+        trainer.remove_callback(transformers.PrinterCallback)
         trainer.train()
         return list(trainer.state.log_history)
 
@@ -135,5 +136,6 @@ def reinforce(
             train_dataset=datasets.Dataset.from_list(rows),
             processing_class=tokenizer,
         )
+        trainer.remove_callback(transformers.PrinterCallback)
         trainer.train()
         return list(trainer.state.log_history)

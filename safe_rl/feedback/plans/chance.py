@@ -18,6 +18,7 @@ from safe_rl.feedback.judgement import Judgement
 from safe_rl.feedback.plans.checking import PlanResult, check_plan
 from safe_rl.logic.ctl import CTL, Quantifier, subformulas
 from safe_rl.model_checking import ComputationTree, check, judge, merge_rollouts, parse_ctl
+from safe_rl.specs import plain_phrase
 from safe_rl.specs.binding import arguments
 
 UNDECIDED: Final = "undecided"
@@ -205,7 +206,9 @@ def _in_words(task: PlanningTask, name: str, value: bool) -> str:
         phrase = instance.phrases.get(name)
         if phrase is not None:
             return phrase.of(value)
-    return in_words(name, value)
+    if isinstance(task, Task):
+        return in_words(name, value)
+    return plain_phrase(name).of(value)  # another domain's names may be the household's
 
 
 def _ways(run: Run) -> list[tuple[str, ...]]:

@@ -35,6 +35,7 @@ from safe_rl.feedback.planner import (
     worded_problem,
     wording,
 )
+from safe_rl.feedback.planner.experiment import remembering
 from safe_rl.feedback.planner.model import END, PLAN, USER, last_exchange
 from safe_rl.feedback.planner.wording import vocabulary
 from safe_rl.feedback.trl import (
@@ -96,6 +97,35 @@ def test_answers_do_not_depend_on_the_batch() -> None:
     assert SmallPlanner(model, tokenizer, most_words=8).answers(conversations) == alone
     two = SmallPlanner(model, tokenizer, most_words=8, batch=2).answers(conversations)
     assert two == alone
+    parts = SmallPlanner(model, tokenizer, most_words=8, first_words=3).answers(conversations)
+    assert parts == alone
+    assert max(len(answer.split()) for answer in alone) == 8
+
+
+def test_a_plan_that_ends_is_not_gone_on_with() -> None:
+    """Drawn words: some plans end early, and hold nothing of what the model would write after."""
+    tokenizer = new_tokenizer()
+    model = new_model(tokenizer, 0, TINY)
+    request = list(worded_problem(TASKS[0]).opening())
+    planner = SmallPlanner(model, tokenizer, most_words=60, first_words=20)
+    torch.manual_seed(0)
+    answers = planner.answers([request] * 200, temperature=1.0)
+    lengths = [len(answer.split()) for answer in answers]
+    assert max(lengths) == 60 and min(lengths) < 60
+    assert not any(END in answer for answer in answers)
+
+
+def test_no_conversation_is_answered_twice() -> None:
+    asked = []
+
+    def answers(conversations):
+        asked.extend(conversations)
+        return [str(len(asked))] * len(conversations)
+
+    remembered = remembering(answers)
+    one, other = [{"role": "user", "content": "a"}], [{"role": "user", "content": "b"}]
+    assert remembered([one, other, one]) == ["2", "2", "2"]
+    assert remembered([other]) == ["2"] and asked == [one, other]
 
 
 def test_saved_and_loaded(tmp_path: Path) -> None:
