@@ -62,10 +62,8 @@ def chunk_source(settings: EvalSettings) -> ChunkSource | None:
     """
     if settings.policy == "served":
         return _source(settings, _remote(settings), None)
-    folder = settings.checkpoint
+    folder = policy_folder(settings.checkpoint)
     if settings.policy not in (None, "checkpoint") or folder is None:
-        return None
-    if not (Path(folder) / POLICY_FILE).is_file():
         return None
     from safe_rl.policies.vla import VLAPolicy, load_vla
     from safe_rl.policies.vla.backend import torch
@@ -74,6 +72,14 @@ def chunk_source(settings: EvalSettings) -> ChunkSource | None:
     model, info = load_vla(folder, settings.device)
     policy = VLAPolicy(model, deterministic=settings.eval.deterministic, cost=settings.eval.cost)
     return _source(settings, policy, info.get("prompt"))
+
+
+def policy_folder(checkpoint: str | None) -> Path | None:
+    """Return the folder of a chunk policy: itself, or that of the run which fine-tuned it."""
+    if checkpoint is None:
+        return None
+    folders = (Path(checkpoint), Path(checkpoint) / "policy")
+    return next((folder for folder in folders if (folder / POLICY_FILE).is_file()), None)
 
 
 def _remote(settings: EvalSettings) -> ChunkPolicy:

@@ -13,7 +13,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from safe_rl.cli.backends import backend_of_checkpoint
 from safe_rl.cli.building import build_product, build_specs
-from safe_rl.cli.chunk_policies import ChunkSource, chunk_source
+from safe_rl.cli.chunk_policies import ChunkSource, chunk_source, policy_folder
 from safe_rl.cli.policies import ScriptedPolicyAdapter, trained_policy
 from safe_rl.cli.protocol import evaluate_protocol, report_notes, under_protocol
 from safe_rl.cli.runs import SETTINGS_FILE, find_checkpoint
@@ -128,7 +128,13 @@ def _of_the_run(settings: EvalSettings) -> tuple[EnvSettings, SpecsSettings]:
                 f"without a checkpoint, {missing}= has to be given, such as "
                 "env=robosuite/stack specs=robosuite"
             )
-        run = load_settings(_run_folder(settings.checkpoint) / SETTINGS_FILE)
+        file = _run_folder(settings.checkpoint) / SETTINGS_FILE
+        if not file.is_file() and policy_folder(settings.checkpoint) is not None:
+            raise ConfigurationError(
+                f"checkpoint={settings.checkpoint} is a policy that belongs to no run, so env= and "
+                "specs= have to be given, such as env=robosuite/stack specs=safemanip"
+            )
+        run = load_settings(file)
         env, specs = env or run.env, specs or run.specs
     return env, specs
 

@@ -126,16 +126,17 @@ def test_presets_hold_the_goal_for_ten_steps(env: str) -> None:
         (("walk", "eval.play=9"), "eval.play=8 or less"),
         (("walk", "eval.prompt=formula"), "eval.prompt is 'formula'"),
         (("walk", "eval.policy_seeds=[]"), "at least one seed"),
+        (("alone", "eval=maniguard"), "belongs to no run"),
     ],
 )
 def test_what_does_not_fit_is_one_clear_error(
     walk, policy, tmp_path, overrides, words: str
 ) -> None:
-    own: tuple[str, ...] = ()
-    if overrides[0] == "walk":
-        own, overrides = (*walk, f"checkpoint={policy}"), overrides[1:]
+    own = {"walk": (*walk, f"checkpoint={policy}"), "alone": (f"checkpoint={policy}",)}
+    first, *more = overrides
+    overrides = (*own.get(first, (first,)), *more)
     with pytest.raises((ConfigurationError, SpecificationError), match=words):
-        settings = _settings(*own, *overrides, f"output={tmp_path}")
+        settings = _settings(*overrides, f"output={tmp_path}")
         evaluate(settings, lambda env: check_importable(env, []))
 
 
