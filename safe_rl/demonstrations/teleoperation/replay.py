@@ -8,6 +8,7 @@ import numpy as np
 
 from safe_rl.data import Episode
 from safe_rl.demonstrations.primitives.scene import Scene
+from safe_rl.demonstrations.primitives.world import World
 from safe_rl.demonstrations.teleoperation.leader import JointCommand
 from safe_rl.errors import RecordingError
 
@@ -15,11 +16,11 @@ from safe_rl.errors import RecordingError
 class ReplayLeader:
     """Streams the arm's recorded joints, and the gripper's part of the actions.
 
-    A recorded posture is commanded one step before it was reached, and is held on to until the arm
-    is near it, as a patient person would.
+    A recorded posture is commanded one step before it was reached, and is held on to until the
+    gripper is near where it was then, as a patient person would.
     """
 
-    def __init__(self, episode: Episode, within: float = 0.02, patience: int = 5) -> None:
+    def __init__(self, episode: Episode, within: float = 0.01, patience: int = 3) -> None:
         """Replay ``episode``.
 
         Args:
@@ -48,11 +49,12 @@ class ReplayLeader:
         """Nothing is held."""
 
     def _stream(self, scene: Scene) -> Iterator[JointCommand]:
+        world = World(scene, held=None, touching=(), clearance=0.0)
         for state, action in zip(self._states[1:], self._actions, strict=True):
-            joints = state[1 + scene.arm_qpos]
-            command = JointCommand(joints, float(action[6]))
+            command = JointCommand(state[1 + scene.arm_qpos], float(action[6]))
+            there = world.put(command.joints)
             yield command
             for _ in range(self._patience):
-                if np.abs(scene.joints - joints).max() < self._within:
+                if scene.gripper.apart(there)[0] < self._within:
                     break
                 yield command
