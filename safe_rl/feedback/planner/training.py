@@ -79,7 +79,7 @@ class Reinforcement:
         value: what plans are worth.
     """
 
-    steps: int = 40
+    steps: int = 30
     prompts: int = 8
     group: int = 8
     learning_rate: float = 3e-4
