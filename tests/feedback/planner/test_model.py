@@ -276,7 +276,7 @@ def test_the_trainers_take_the_reward(algorithm: str, conversational: bool, tmp_
 def test_an_experiment_goes_on_where_it_stopped(tmp_path: Path) -> None:
     settings = Settings(
         train=6,
-        test=3,
+        test=1,
         size=TINY,
         imitation=Imitation(epochs=1, batch=4),
         reinforcement=Reinforcement(steps=1, prompts=1, group=2, most_words=4),
@@ -287,7 +287,7 @@ def test_an_experiment_goes_on_where_it_stopped(tmp_path: Path) -> None:
     for found in first.values():
         assert {row["split"] for row in found["scores"]} == {"held_out", "longer"}
         assert [row["round"] for row in found["scores"]] == [1, 2, 3, 4] * 2
-        assert all(row["problems"] == 3 for row in found["scores"])
+        assert all(row["problems"] == 1 for row in found["scores"])
     again = Experiment(settings, tmp_path / "runs", said.append).run(0)
     assert again == first and len(said) == 3
     with pytest.raises(ConfigurationError, match="other settings"):

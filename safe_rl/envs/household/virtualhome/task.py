@@ -104,7 +104,7 @@ class VirtualHomeTask:
     @cached_property
     def specs(self) -> SpecSet:
         """The rules of safety, bound to the objects."""
-        bound = load_specs("household_virtualhome").bind(self._properties())
+        bound = _rules().bind(self._properties())
         about = {instance.specification.id for instance in bound.instances}
         return bound.select([i for i in bound.ids if i in about])
 
@@ -271,6 +271,11 @@ def virtualhome_task(program: str) -> VirtualHomeTask:
     )
     nodes = {names[number]: number for number in sorted(numbers)}
     return VirtualHomeTask(program, title, f"{title}. {description}", plan, nodes)
+
+
+@cache
+def _rules() -> SpecSet:
+    return load_specs("household_virtualhome")
 
 
 @cache
