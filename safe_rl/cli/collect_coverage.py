@@ -48,6 +48,8 @@ def boundary_table(found: Sequence[Coverage], few: int) -> Table:
         table.add_column(heading, justify="right")
     for row in found:
         for boundary in row.boundaries if row.triggered else ():
+            if not boundary.safe + boundary.unsafe:
+                continue  # nothing that happened came near it
             sides = (boundary.safe, boundary.unsafe)
             table.add_row(
                 row.specification,

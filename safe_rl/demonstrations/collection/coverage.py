@@ -119,7 +119,7 @@ def coverage_of(episodes: Sequence[Episode], specs: SpecSet) -> tuple[Coverage, 
                         int(marks[f"{atom} safe"].sum()),
                         int(marks[f"{atom} unsafe"].sum()),
                     )
-                    for atom in build_machine(spec).main.atoms
+                    for atom in spec.formula.atoms
                 ),
             )
         )
@@ -130,8 +130,8 @@ def marks_of(episodes: Sequence[Episode], specs: SpecSet) -> dict[str, Marks]:
     """Per specification and mark, whether each episode touches it: bool ``[E]``."""
     found: dict[str, Marks] = {}
     for spec in specs:
-        dfa = build_machine(spec).main
-        names = ["trigger", *(f"{a} {side}" for a in dfa.atoms for side in ("safe", "unsafe"))]
+        sides = ("safe", "unsafe")
+        names = ["trigger", *(f"{atom} {side}" for atom in spec.formula.atoms for side in sides)]
         found[spec.id] = {name: np.zeros(len(episodes), np.bool_) for name in names}
     for number, episode in enumerate(episodes):
         own = annotate(episode, specs)
@@ -168,6 +168,7 @@ def _boundaries(
 
 
 def _decisive(dfa: DFA, state: int, letter: tuple[bool, ...]) -> Iterable[str]:
+    """The atoms that alone decide; those of the recovery formula never do."""
     doomed = dfa.is_doomed(_step(dfa, state, letter))
     for index, atom in enumerate(dfa.atoms):
         other = (*letter[:index], not letter[index], *letter[index + 1 :])
