@@ -15,6 +15,7 @@ from safe_rl.feedback.counterexamples.counterexample import (
     Kind,
     Repair,
     Word,
+    counterexample_of,
 )
 from safe_rl.feedback.counterexamples.repairs import smallest_repairs
 from safe_rl.feedback.counterexamples.runs import Place, Run, marks
@@ -138,16 +139,17 @@ class Subject:
         """Say that the trace never put the rule to the test; ``step`` is its last."""
         found = self._untested.get((step, verdict))
         if found is None:
-            parts = {**_NOTHING, **self._always, "step": step, "verdict": verdict}
-            found = Counterexample(kind="untriggered", **parts)
+            parts = {"kind": "untriggered", "step": step, "verdict": verdict}
+            found = counterexample_of({**self._always, **parts})
             _keep(self._untested, (step, verdict), found)
         return found
 
     @cached_property
     def _always(self) -> dict[str, Any]:
-        """What every counterexample of the instance says."""
+        """What every counterexample of the instance says, where nothing else is found."""
         instance, spec = self._instance, self._instance.specification
         return {
+            **_NOTHING,
             "specification": spec.id,
             "instance": instance.id,
             "category": spec.category,
@@ -184,13 +186,12 @@ class Subject:
         start = max(triggered, armed_since)
         letters = tuple(map(self._truths, run.letters[armed_since : step + 1]))
         stretch = self._stretch(self.state(run, armed_since), start - armed_since, by_end, letters)
-        return Counterexample(
-            kind=kind,
-            step=step,
-            **{
-                **_NOTHING,
+        return counterexample_of(
+            {
                 **self._always,
                 **parts,
+                "kind": kind,
+                "step": step,
                 "by_end": by_end and kind == "violation",
                 "triggered": None if triggered < 0 else triggered,
                 "start": start,
@@ -198,7 +199,7 @@ class Subject:
                 "before": self._set(self._truths(run.letters[step - 1])) if step else None,
                 "clauses": stretch.clauses,
                 "repairs": tuple([Repair(start + at, changes) for at, changes in stretch.repairs]),
-            },
+            }
         )
 
     def _at_step(self, run: Run, step: int) -> dict[str, Any]:
