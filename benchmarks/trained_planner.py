@@ -30,6 +30,7 @@ from safe_rl.feedback.planner.training import Imitation, Reinforcement
 COUNTS = ("success", "safe", "success_and_safe", "vacuous", "invalid")
 WORDS = {"success": "success", "safe": "safe", "success_and_safe": "both", "vacuous": "vacuous",
          "invalid": "invalid"}  # fmt: skip
+UNTOLD = "both, told only that it is wrong"
 
 
 class Share(NamedTuple):
@@ -54,9 +55,11 @@ def shares(rows: Sequence[Mapping[str, Any]], name: str) -> Share:
     return Share(float(np.mean(values)), float(student.ppf(0.975, len(values) - 1)) * spread)
 
 
-def pooled(
-    runs: Sequence[Mapping[str, Any]], scores: str = "scores"
-) -> dict[str, dict[str, list[dict[str, Share]]]]:
+Shares = Mapping[str, Mapping[str, Sequence[Mapping[str, Share]]]]
+"""By split and arm, for each round, the shares of each count."""
+
+
+def pooled(runs: Sequence[Mapping[str, Any]], scores: str = "scores") -> Shares:
     """Return by split and arm, for each round, the shares of each count over seeds."""
     found: dict[str, dict[str, list[dict[str, Share]]]] = {}
     for arm in ARMS:
@@ -83,7 +86,7 @@ def table_of(
         table.add_column(name)
     for name in COUNTS:
         table.add_column(WORDS[name], justify="right")
-    table.add_column("both, told only that it is wrong", justify="right")
+    table.add_column(UNTOLD, justify="right")
     for arm, rounds in arms.items():
         table.add_section()
         for number, row in enumerate(rounds):
@@ -97,24 +100,25 @@ def table_of(
     return table
 
 
-def markdown(found: Mapping[str, Mapping[str, Sequence[Mapping[str, Share]]]]) -> str:
+def markdown(found: Shares, untold: Shares) -> str:
     """Return the shares as tables for a page, one for each split."""
     lines: list[str] = []
     for split, arms in found.items():
         lines += [f"**{split.replace('_', '-')} tasks**", ""]
-        lines.append("| | feedback | " + " | ".join(WORDS[name] for name in COUNTS) + " |")
-        lines.append("| --- | --- |" + " ---: |" * len(COUNTS))
+        headings = ["", "feedback", *(WORDS[name] for name in COUNTS), UNTOLD]
+        lines.append(f"| {' | '.join(headings)} |")
+        lines.append("| --- | --- |" + " ---: |" * (len(COUNTS) + 1))
         for arm, rounds in arms.items():
             for number, row in enumerate(rounds):
                 cells = [ARMS[arm] if number == 0 else "", str(number) if number else "none"]
-                lines.append(f"| {' | '.join([*cells, *(str(row[n]) for n in COUNTS)])} |")
+                cells += [str(row[name]) for name in COUNTS]
+                cells.append(str(untold[split][arm][number]["success_and_safe"]))
+                lines.append(f"| {' | '.join(cells)} |")
         lines.append("")
     return "\n".join(lines)
 
 
-def figure(
-    found: Mapping[str, Mapping[str, Sequence[Mapping[str, Share]]]], path: Path, seeds: int
-) -> Path:
+def figure(found: Shares, path: Path, seeds: int) -> Path:
     """Draw safe and complete plans by round, and goal success beside them."""
     with figure_file(path, 9.0, 4.0) as drawn:
         axes = drawn.subplots(1, len(found), sharey=True, squeeze=False)[0]
@@ -143,7 +147,7 @@ def figure(
             axis.set_xticks(range(ROUNDS))
             axis.set_xlabel("rounds of feedback")
             axis.set_ylim(-0.02, 1.02)
-        axes[0].set_ylabel(f"share of tasks ({seeds} seeds)")
+        axes[0].set_ylabel(f"share of tasks ({seeds} seed{'s' * (seeds > 1)})")
         handles, labels = axes[0].get_legend_handles_labels()
         drawn.legend(handles, labels, loc="outside lower center", ncols=2, fontsize=8)
     return path
@@ -174,7 +178,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     for split, arms in found.items():
         console.print(table_of(split, arms, untold[split], title))
     if given.markdown:
-        print(markdown(found))
+        print(markdown(found, untold))
     console.print(f"{seconds / 60:.0f} minutes of CPU time", highlight=False)
     content = {
         "settings": asdict(settings),
@@ -211,7 +215,7 @@ def chosen(given: Any) -> Settings:
     return settings
 
 
-def _plain(found: Mapping[str, Mapping[str, Sequence[Mapping[str, Share]]]]) -> dict[str, Any]:
+def _plain(found: Shares) -> dict[str, Any]:
     return {
         split: {
             arm: [{name: share._asdict() for name, share in row.items()} for row in rounds]

@@ -54,7 +54,7 @@ def test_table_and_figure(tmp_path: Path) -> None:
     assert all(words in text for words in ARMS.values())
     assert text.count("0.82 ± 0.32") + text.count("0.83 ± 0.32") == 3 * len(ARMS)
     assert set(rounds[0]) == set(COUNTS)
-    rows = markdown(found).splitlines()
+    rows = markdown(found, pooled(runs, "told_nothing")).splitlines()
     assert sum(line.startswith("| SFT") for line in rows) == 2 * len(ARMS)
     assert len({line.count("|") for line in rows if line.startswith("|")}) == 1
     assert figure(found, tmp_path / "drawn.png", 2).stat().st_size > 10_000
