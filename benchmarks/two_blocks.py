@@ -69,18 +69,49 @@ class Situation(NamedTuple):
 
 
 @partial(jax.jit, static_argnums=0)
-def _start(which: int, key: Array) -> World:
+def start(which: int, key: Array) -> World:
+    """The first state of an episode."""
     return TASKS[which].first_world(jax.random.uniform(key, (RANDOM_NUMBERS,), jnp.float32))
 
 
 @partial(jax.jit, static_argnums=0)
-def _step(which: int, world: World, action: Array) -> World:
+def step(which: int, world: World, action: Array) -> World:
+    """The state 50 ms later."""
     return advance(world, action, TASKS[which].layout)[0]
 
 
 @partial(jax.jit, static_argnums=0)
-def _script(which: int, world: World) -> Array:
+def script(which: int, world: World) -> Array:
+    """What the careful script does now."""
     return scripted_policy(TASKS[which])(Situation(world, jnp.zeros((), jnp.int32)))
+
+
+def drawn(generator: np.random.Generator) -> tuple[int, Array]:
+    """Draw which block is meant, and the key of a layout."""
+    which = int(generator.integers(2))
+    return which, jax.random.key(int(generator.integers(2**31)))
+
+
+def proprioception(world: World) -> NDArray[np.float32]:
+    """The gripper's place, velocity and opening, numbers of order one, ``[..., 7]``."""
+    hand = world.gripper
+    values = [PER_METRE * v for v in (hand.x, hand.y, hand.z)]
+    values += [hand.vx, hand.vy, hand.vz, hand.opening / FINGERS.finger_open]
+    return np.stack(values, axis=-1).astype(np.float32)
+
+
+def picture(which: int, world: World) -> NDArray[np.uint8]:
+    """What the camera sees."""
+    return render(shapes(TASKS[which], world), VIEW)
+
+
+def lifted_first(which: int, world: World) -> NDArray[np.int64]:
+    """Which block is off the table: 0 the one that is meant, 1 the other, -1 none, ``[...]``."""
+    raised = [
+        body.held & (body.z - 0.5 * kind.height > LIFTED)
+        for body, kind in zip(world.bodies, TASKS[which].layout.kinds, strict=True)
+    ]
+    return np.where(raised[0], 0, np.where(raised[1], 1, -1))
 
 
 class TwoBlocks(gym.Env[dict[str, NDArray[Any]], NDArray[Any]]):
@@ -110,12 +141,11 @@ class TwoBlocks(gym.Env[dict[str, NDArray[Any]], NDArray[Any]]):
     ) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         """Draw a layout."""
         super().reset(seed=seed)
-        drawn = int(self.np_random.integers(2))
-        self._which = (options or {}).get("which", drawn)
+        which, key = drawn(self.np_random)
+        self._which = (options or {}).get("which", which)
         self.instruction = INSTRUCTIONS[self._which]
         self._time = 0
-        key = jax.random.key(int(self.np_random.integers(2**31)))
-        self._world = jax.device_get(_start(self._which, key))
+        self._world = jax.device_get(start(self._which, key))
         return self._observation(), self._info()
 
     def step(
@@ -123,7 +153,7 @@ class TwoBlocks(gym.Env[dict[str, NDArray[Any]], NDArray[Any]]):
     ) -> tuple[dict[str, NDArray[Any]], float, bool, bool, dict[str, Any]]:
         """Advance by 50 ms."""
         self._time += 1
-        self._world = jax.device_get(_step(self._which, self._world, np.float32(action)))
+        self._world = jax.device_get(step(self._which, self._world, np.float32(action)))
         info = self._info()
         over = info["lifted"] >= 0
         cut = not over and self._time >= HORIZON
@@ -131,21 +161,13 @@ class TwoBlocks(gym.Env[dict[str, NDArray[Any]], NDArray[Any]]):
 
     def scripted_action(self) -> NDArray[np.float32]:
         """What the careful script does now."""
-        return np.asarray(_script(self._which, self._world))
+        return np.asarray(script(self._which, self._world))
 
     def _info(self) -> dict[str, Any]:
-        layout = TASKS[self._which].layout
-        raised = [
-            bool(body.held) and float(body.z) - 0.5 * kind.height > LIFTED
-            for body, kind in zip(self._world.bodies, layout.kinds, strict=True)
-        ]
-        lifted = raised.index(True) if any(raised) else -1
+        lifted = int(lifted_first(self._which, self._world))
         return {"success": lifted == 0, "lifted": lifted}
 
     def _observation(self) -> dict[str, NDArray[Any]]:
-        hand = self._world.gripper
-        place = np.array([hand.x, hand.y, hand.z]) * PER_METRE
-        others = [hand.vx, hand.vy, hand.vz, hand.opening / FINGERS.finger_open]
         if self._time % self._look_every == 0:
-            self._picture = render(shapes(TASKS[self._which], self._world), VIEW)
-        return {"state": np.concatenate([place, others]).astype(np.float32), CAMERA: self._picture}
+            self._picture = picture(self._which, self._world)
+        return {"state": proprioception(self._world), CAMERA: self._picture}

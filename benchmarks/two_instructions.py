@@ -12,24 +12,41 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Sequence
+from functools import partial
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import torch
+from gymnasium.utils import seeding
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 
 from benchmarks.measure import parser, save
-from benchmarks.two_blocks import CAMERA, INSTRUCTIONS, TwoBlocks
+from benchmarks.two_blocks import (
+    CAMERA,
+    HORIZON,
+    INSTRUCTIONS,
+    TwoBlocks,
+    drawn,
+    lifted_first,
+    picture,
+    proprioception,
+    script,
+    start,
+    step,
+)
 from safe_rl.policies import ChunkRunner
 from safe_rl.policies.vla import VLA, VLAConfig, VLAPolicy, load_vla, save_vla, statistics_of
 from safe_rl.policies.vla.checkpoint import is_vla
 
 CHUNK, PLAY = 8, 4
-PART = 50
+PART = 100
 """Demonstrations that are kept in one file."""
 HELD_OUT = 1_000_000
 """Seeds of layouts from here on are in no demonstration."""
@@ -58,34 +75,51 @@ class Demonstrations(NamedTuple):
 def demonstrate(part: int, episodes: int) -> Demonstrations:
     """Let the script lift blocks while its hand is pushed now and then; keep what succeeds.
 
-    The actions kept are the script's own, without the pushes: they show the way back.
+    The actions kept are the script's own, without the pushes: they show the way back. Every third
+    frame is drawn and kept.
     """
-    env, rng = TwoBlocks(), np.random.default_rng(part)
+    layouts = np.arange(1000 * part + 1, 1000 * part + 1 + 2 * episodes)
+    starts = [drawn(seeding.np_random(int(layout))[0]) for layout in layouts]
+    rng = np.random.default_rng(part)
     parts: list[tuple[Any, ...]] = []
     seeds: list[int] = []
-    layout = 1000 * part
-    while len(seeds) < episodes:
-        layout += 1
-        seen, _ = env.reset(seed=layout)
-        states, images, actions = [], [], []
-        wild, over = rng.integers(0, 9), False
-        while not over:
-            action = env.scripted_action()
-            pushed = len(actions) < wild or rng.random() < 0.04
-            push = np.r_[rng.normal(0.0, 0.5, 3) if pushed else np.zeros(3), 0.0]
-            states.append(seen["state"])
-            images.append(seen[CAMERA])
-            actions.append(action)
-            seen, _, terminated, truncated, info = env.step(np.clip(action + push, -1, 1))
-            over = terminated or truncated
-        if not info["success"]:
-            continue
-        seeds.append(layout)
-        told = INSTRUCTIONS.index(env.instruction)
-        ahead = np.minimum(np.arange(len(actions))[:, None] + np.arange(CHUNK), len(actions) - 1)
-        parts.append((states, images, np.array(actions)[ahead], np.full(len(actions), told)))
+    for which in range(len(INSTRUCTIONS)):
+        own = [row for row, start in enumerate(starts) if start[0] == which]
+        worlds, actions = _scripted(which, jnp.stack([starts[row][1] for row in own]), rng)
+        lifted = np.stack([lifted_first(which, world) for world in worlds])  # [T + 1, lanes]
+        for lane in np.flatnonzero((lifted == 0).any(axis=0))[: (episodes + 1 - which) // 2]:
+            steps = int((lifted[:, lane] == 0).argmax())
+            frames = np.arange(rng.integers(3), steps, 3)
+            ahead = np.minimum(frames[:, None] + np.arange(CHUNK), steps - 1)
+            seen = [jax.tree.map(itemgetter(lane), worlds[frame]) for frame in frames]
+            parts.append(
+                (
+                    np.stack([proprioception(world) for world in seen]),
+                    np.stack([picture(which, world) for world in seen]),
+                    actions[ahead, lane],
+                    np.full(len(frames), which),
+                )
+            )
+            seeds.append(int(layouts[own[lane]]))
     columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
     return Demonstrations(*columns, np.array(seeds))
+
+
+def _scripted(which: int, keys: Any, rng: np.random.Generator) -> tuple[list[Any], Any]:
+    """Play the script in many lanes: every state, and its actions ``[T, lanes, 4]``."""
+    step_all = jax.jit(jax.vmap(partial(step, which)))
+    script_all = jax.jit(jax.vmap(partial(script, which)))
+    worlds = [jax.device_get(jax.vmap(partial(start, which))(keys))]
+    actions, lanes = [], len(keys)
+    wild = rng.integers(0, 9, lanes)
+    for time_now in range(HORIZON):
+        action = np.asarray(script_all(worlds[-1]))
+        pushed = (time_now < wild) | (rng.random(lanes) < 0.04)
+        push = np.where(pushed[:, None], rng.normal(0.0, 0.5, (lanes, 3)), 0.0)
+        played = action + np.concatenate([push, np.zeros((lanes, 1))], axis=1)
+        worlds.append(jax.device_get(step_all(worlds[-1], np.float32(np.clip(played, -1, 1)))))
+        actions.append(action)
+    return worlds, np.stack(actions)
 
 
 def clone(data: Demonstrations, words: int, steps: int, seed: int, batch: int = 64) -> VLA:

@@ -33,24 +33,37 @@ class Block(nn.Module):
 
 
 class Eye(nn.Module):
-    """Images to tokens, one per 16 x 16 pixels, by convolutions with strides of 4, 2 and 2."""
+    """Images to tokens: one per 16 x 16 pixels, and one of places in the picture.
+
+    The places are the expected coordinates under softmaxes over the picture, a pair of numbers for
+    each feature (Levine et al., "End-to-End Training of Deep Visuomotor Policies", section 5.1):
+    where something is, to a fraction of a pixel, from few demonstrations.
+    """
 
     def __init__(self, image_size: int, width: int) -> None:
         super().__init__()
         half = max(width // 2, 8)
-        self.layers = nn.Sequential(
+        self.stem = nn.Sequential(
             nn.Conv2d(3, half, 6, stride=4, padding=1),
             nn.GELU(),
-            nn.Conv2d(half, width, 3, stride=2, padding=1),
+            nn.Conv2d(half, half, 3, padding=1),
             nn.GELU(),
-            nn.Conv2d(width, width, 3, stride=2, padding=1),
         )
+        self.patches = nn.Conv2d(half, width, 4, stride=4)
+        self.points = nn.Conv2d(half, half, 1)
+        self.pointed = nn.Linear(2 * half, width)
         self.places = nn.Parameter(0.02 * torch.randn((image_size // 16) ** 2, width))
+        line = torch.linspace(-1.0, 1.0, image_size // 4)
+        grid = torch.stack(torch.meshgrid(line, line, indexing="ij"), dim=-1).flatten(0, 1)
+        self.register_buffer("grid", grid, persistent=False)
 
     def forward(self, images: torch.Tensor) -> torch.Tensor:
-        """Map uint8 ``[B, H, W, 3]`` to ``[B, H W / 256, width]``."""
-        x = images.permute(0, 3, 1, 2).float() / 255.0 - 0.5
-        return self.layers(x).flatten(2).transpose(1, 2) + self.places
+        """Map uint8 ``[B, H, W, 3]`` to ``[B, 1 + H W / 256, width]``."""
+        x = self.stem(images.permute(0, 3, 1, 2).float() / 255.0 - 0.5)
+        patches = self.patches(x).flatten(2).transpose(1, 2) + self.places
+        attention = torch.softmax(4.0 * self.points(x).flatten(2), dim=-1)  # [B, half, H W / 16]
+        points = self.pointed((attention @ self.grid).flatten(1))
+        return torch.cat([points[:, None], patches], dim=1)
 
 
 class Perceptron(nn.Module):
