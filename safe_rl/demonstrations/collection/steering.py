@@ -1,8 +1,9 @@
 """Steers the next draws towards what a collection hardly covers.
 
-The cross-entropy method (Rubinstein, 1999) with scores instead of an elite: an attempt scores for
-each mark that it touches (see ``coverage``) as much as the mark is rare, and a parameter's weights
-move towards the score-weighted frequencies of its options. Every option keeps a part of its weight.
+The cross-entropy method (Rubinstein, 1999) with scores instead of an elite: for each rare mark that
+an attempt touches (see ``coverage``) it scores one over the attempts that do, and a parameter's
+weights move towards the score-weighted frequencies of its options. Every option keeps a part of its
+weight.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from safe_rl.data import Episode
-from safe_rl.demonstrations.collection.coverage import marks_of
+from safe_rl.demonstrations.collection.coverage import FEW, marks_of
 from safe_rl.demonstrations.engine.variation import Draw, Mixture
 from safe_rl.errors import RecordingError
 from safe_rl.specs import SpecSet
@@ -58,11 +59,16 @@ def steered(
 
 
 def rarity(episodes: Sequence[Episode], specs: SpecSet) -> NDArray[np.float64]:
-    """The score of each episode: for every mark that it touches, one over the episodes that do."""
+    """The score of each episode: for every rare mark that it touches, one over those that do.
+
+    A mark is rare in fewer than ``FEW`` episodes, or in less than a tenth of them.
+    """
     scores = np.zeros(len(episodes))
     for marks in marks_of(episodes, specs).values():
         for touched in marks.values():
-            scores += touched / max(1, int(touched.sum()))
+            count = int(touched.sum())
+            if 0 < count < max(FEW, len(episodes) / 10):
+                scores += touched / count
     return scores
 
 

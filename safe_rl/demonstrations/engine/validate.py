@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 import gymnasium
@@ -14,6 +15,7 @@ from safe_rl.demonstrations.engine.segments import Free, Grip, Hold, Linear, Seg
 from safe_rl.demonstrations.primitives.antipodal import candidates
 from safe_rl.demonstrations.primitives.grasps import Grasp
 from safe_rl.demonstrations.primitives.planner import PlanError
+from safe_rl.demonstrations.primitives.pose import Pose
 from safe_rl.demonstrations.primitives.scene import Scene
 from safe_rl.demonstrations.primitives.world import World
 from safe_rl.envs.robosuite import RobosuiteEnv
@@ -46,17 +48,19 @@ def sample_grasps(
     tried = 0
     try:
         env.reset(seed=seed)
-        for grasp in candidates(Scene(base), thing, rng):
+        scene = Scene(base)
+        place = scene.pose(thing)
+        world = World(scene, held=None, touching=(), clearance=0.0)
+        for grasp in list(islice(candidates(scene, thing, rng), 40 * tries)):
             if tried == tries or len(found) == keep:
                 break
-            if any(_alike(grasp, other) for other in found):
-                continue
-            env.reset(seed=seed)
-            scene = Scene(base)
-            if not _clear(scene, thing, grasp):
+            if any(_alike(grasp, other) for other in found) or not _clear(
+                world, place @ grasp.pose
+            ):
                 continue
             tried += 1
-            if _holds(env, scene, thing, grasp, rng):
+            env.reset(seed=seed)
+            if _holds(env, Scene(base), thing, grasp, rng):
                 found.append(grasp)
     finally:
         env.close()
@@ -68,10 +72,9 @@ def _alike(grasp: Grasp, other: Grasp) -> bool:
     return gap < _APART[0] and angle < _APART[1]
 
 
-def _clear(scene: Scene, thing: str, grasp: Grasp) -> bool:
+def _clear(world: World, gripper: Pose) -> bool:
     """Whether open fingers fit around the object, and the arm gets there."""
-    world = World(scene, held=None, touching=(), clearance=0.0)
-    joints = world.reach(scene.pose(thing) @ grasp.pose, world.start)
+    joints = world.reach(gripper, world.start)
     return joints is not None and world.free(joints)
 
 

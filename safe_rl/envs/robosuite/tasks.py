@@ -82,7 +82,10 @@ TASKS: Mapping[str, Task] = {
             fixtures={
                 "bin1": MujocoFixture("counter", body="bin1"),
                 "bin2": MujocoFixture("counter", body="bin2"),
-                "floor": TABLE["floor"],
+                # The objects that are not used lie far away on the floor.
+                "floor": MujocoFixture(
+                    "surroundings", geoms=("floor", "Milk_g0", "Bread_g0", "Cereal_g0")
+                ),
             },
         ),
         Task(
