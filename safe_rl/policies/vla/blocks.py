@@ -40,6 +40,8 @@ class Eye(nn.Module):
     where something is, to a fraction of a pixel, from few demonstrations.
     """
 
+    grid: torch.Tensor
+
     def __init__(self, image_size: int, width: int) -> None:
         super().__init__()
         half = max(width // 2, 8)
