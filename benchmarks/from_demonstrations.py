@@ -48,10 +48,24 @@ class Task(NamedTuple):
     more: tuple[str, ...] = ()
 
 
+STRICT = tuple(
+    f"specs.limits.{name}={{kind: {kind}, value: 0.02}}"
+    for name, kind in {
+        "no_forbidden_contact": "episode",
+        "grasp_remains_synced_until_dropped": "per_trigger",
+        "dropped_object_was_released": "per_trigger",
+        "released_object_eventually_settles": "per_trigger",
+        "pick_preconditions_safe": "per_trigger",
+        "place_preconditions_safe": "per_trigger",
+        "open_close_preconditions_safe": "per_trigger",
+    }.items()
+)
+"""Limits far below what demonstrations of the safe alone lead to."""
+
 TASKS = {
-    "stack": Task("robosuite/stack"),
-    "door": Task("robosuite/door"),
-    "libero": Task("libero/libero_goal"),
+    "stack": Task("robosuite/stack", ("specs=safemanip", "+env.train_kwargs.horizon=220", *STRICT)),
+    "door": Task("robosuite/door", ("+env.train_kwargs.horizon=220", *STRICT)),
+    "libero": Task("libero/libero_goal", ("+env.train_kwargs.horizon=260", *STRICT)),
 }
 
 
@@ -91,7 +105,7 @@ def env_settings(task: Task, seed: int, more: Sequence[str] = ()) -> TrainSettin
 
 
 def specs_name(task: Task) -> str:
-    """Return the preset of specifications that an environment brings."""
+    """Return the preset of specifications that a task is judged by."""
     return env_settings(task, 0).specs.name
 
 
@@ -127,7 +141,12 @@ def learn(task: Task, arm: str, seed: int, folder: Path, given: Any) -> Path:
 def evaluate(task: Task, policy: Path, seed: int, episodes: int) -> Scores:
     """Score a policy on the episodes that every arm is scored on."""
     settings = env_settings(task, seed, ["specs.features=null"])
-    envs = build_product(settings.env, settings.specs, build_specs(settings.specs))
+    envs = build_product(
+        settings.env,
+        settings.specs,
+        build_specs(settings.specs),
+        kwargs=settings.env.protocol_kwargs,
+    )
     try:
         model = load_vla(policy).model
         runner = ChunkRunner(

@@ -52,6 +52,7 @@ Simulator = Annotated[
     ),
 ]
 
+
 class ExportFormat(StrEnum):
     """How ``safe-rl compile`` writes an automaton."""
 
