@@ -10,11 +10,11 @@ from safe_rl.errors import ConfigurationError
 
 def test_the_families_are_the_modules() -> None:
     assert family_names() == (
+        "libero/bowl_by_ramekin",
         "libero/bowl_on_cabinet",
         "libero/bowl_on_plate",
         "libero/bowl_on_stove",
         "libero/cheese_in_bowl",
-        "libero/soup_in_basket",
         "robosuite/door",
         "robosuite/lift",
         "robosuite/pick_place",
@@ -30,7 +30,7 @@ def test_a_family_is_complete(name: str) -> None:
     Mixture.of(family.parameters, None)
     known = load_grasps()
     for grasps in family.grasps.values():
-        assert len(known[grasps]) >= 3, grasps
+        assert len(known[grasps]) >= 2, grasps
 
 
 def test_an_unknown_family_is_named() -> None:
