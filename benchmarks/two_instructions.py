@@ -78,7 +78,7 @@ def demonstrate(part: int, episodes: int) -> Demonstrations:
     The actions kept are the script's own, without the pushes: they show the way back. Every third
     frame is drawn and kept.
     """
-    layouts = np.arange(1000 * part + 1, 1000 * part + 1 + 2 * episodes)
+    layouts = 1000 * part + 1 + np.arange(max(2 * episodes, 16))  # some of each instruction
     starts = [drawn(seeding.np_random(int(layout))[0]) for layout in layouts]
     rng = np.random.default_rng(part)
     parts: list[tuple[Any, ...]] = []
