@@ -89,15 +89,14 @@ class Executor:
     def _until_contact(self, segment: UntilContact) -> Iterator[Action]:
         scene = self._scene
         start, length = scene.gripper, float(np.linalg.norm(segment.direction))
-        ahead = segment.direction / length * _AHEAD
+        along = segment.direction / length
         ways = [-1.0] * _STALLED
         while not scene.touching(segment.thing, segment.against):
-            way = float((scene.gripper.position - start.position) @ ahead) / _AHEAD
+            way = float((scene.gripper.position - start.position) @ along)
             if way >= length or way - ways[-_STALLED] < 0.001:
                 return
             ways.append(way)
-            target = start.at(scene.gripper.position + ahead)
-            yield servo(scene.gripper, target, CLOSE, segment.speed)
+            yield servo(scene.gripper, start.shifted((way + _AHEAD) * along), CLOSE, segment.speed)
 
     @_actions.register
     def _grip(self, segment: Grip) -> Iterator[Action]:

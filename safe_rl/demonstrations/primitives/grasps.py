@@ -117,7 +117,7 @@ def choose_grasp(
         pose = min(either, key=lambda option: now.apart(option)[1])
         if -pose.rotation[2, 2] >= _STEEPEST:
             options.append(pose)
-    world = World(scene, held=None, touching=(thing,), clearance=0.002)
+    world = World(scene, held=None, touching=(thing,), clearance=0.0)
     first = int(quantile * len(options))
     for pose in options[first:] + options[:first]:
         before = world.reach(pose.back(approach), world.start)

@@ -92,9 +92,7 @@ class _Search:
         """
         if self.edge(self.first, self.joints, self.last) is not None:
             return [self.first, self.last]
-        end = self.world.reach(self.goal, self.joints)
-        if end is None:
-            raise PlanError("the goal is out of the arm's reach")
+        end = self.end()
         if not self.world.free(end):
             raise PlanError("the arm would hit something at the goal")
         trees = [[_Node(self.first, self.joints, -1)], [_Node(self.last, end, -1)]]
@@ -109,6 +107,21 @@ class _Search:
                 ways = [_way(trees[0]), _way(trees[1])[::-1]]
                 return self.shortened(ways[0] + ways[1][1:])
         raise PlanError(f"no way free of collisions was found in {_TRIES} tries")
+
+    def end(self) -> Vector:
+        """A posture at the goal, found step by step along the straight way, whatever is hit there.
+
+        Raises:
+            PlanError: the goal is out of reach.
+        """
+        joints: Vector | None = self.joints
+        steps = max(1, int(np.ceil(np.linalg.norm(self.last - self.first) / _STEP)))
+        for part in np.arange(1, steps + 1) / steps:
+            point = self.first + part * (self.last - self.first)
+            joints = self.world.reach(self.pose(point), self.joints if joints is None else joints)
+        if joints is None:
+            raise PlanError("the goal is out of the arm's reach")
+        return joints
 
     def shortened(self, points: list[Vector]) -> list[Vector]:
         for _ in range(_SHORTCUTS):

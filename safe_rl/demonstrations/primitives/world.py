@@ -13,7 +13,7 @@ from safe_rl.demonstrations.primitives.scene import Scene
 from safe_rl.envs.robosuite.motions import rotation_vector
 from safe_rl.envs.robosuite.simulator import load
 
-_ITERATIONS, _DAMPING, _POSTURE = 30, 0.05, 0.02
+_ITERATIONS, _DAMPING, _POSTURE = 80, 0.03, 0.02
 _NEAR, _ALIGNED = 0.004, 0.03  # m and rad, that is reached
 
 

@@ -15,7 +15,8 @@ def skeleton(situation: Situation) -> Iterator[Segment]:
     """Take the can, bring it over its part of the bin, put it down."""
     yield from begin(situation)
     yield from take(situation, "Can")
-    place = situation.scene.pose("VisualCan_main").position
+    # The middle of the part is as far as the arm reaches: its nearer half.
+    place = situation.scene.pose("VisualCan_main").position - [0.055, 0.075, 0.0]
     low, _ = situation.scene.bounds("bin2")
     yield from bring(situation, "Can", np.array([*place[:2], low[2]]), above=0.12)
     yield from put(situation, "Can", "bin2")
