@@ -93,7 +93,8 @@ class Executor:
         ways = [-1.0] * _STALLED
         while not scene.touching(segment.thing, segment.against):
             way = float((scene.gripper.position - start.position) @ along)
-            if way >= length or way - ways[-_STALLED] < 0.001:
+            begun = len(ways) > 4 * _STALLED
+            if way >= length or (begun and way - ways[-_STALLED] < 0.001):
                 return
             ways.append(way)
             yield servo(scene.gripper, start.shifted((way + _AHEAD) * along), CLOSE, segment.speed)

@@ -28,8 +28,11 @@ from safe_rl.demonstrations.families.manners import (
     manner,
 )
 from safe_rl.demonstrations.primitives.grasps import choose_grasp
-from safe_rl.demonstrations.primitives.pose import Vector
+from safe_rl.demonstrations.primitives.planner import first_reachable
+from safe_rl.demonstrations.primitives.pose import Pose, Vector, turned
+from safe_rl.demonstrations.primitives.world import World
 
+_TURNS = (0.0, 0.5, -0.5, 1.0, -1.0, 1.5, -1.5, 2.2, -2.2)  # rad
 START = tuple(Range(f"start_{axis}", -0.05, 0.05) for axis in "xyz")
 """Where the arm goes before it begins, m from where the reset left it."""
 CARRYING: tuple[Parameter, ...] = (
@@ -77,7 +80,8 @@ def _take(situation: Situation, thing: str) -> Iterator[Segment]:
 def bring(situation: Situation, thing: str, place: Vector, above: float) -> Iterator[Segment]:
     """Bring what is held over a place: its own lowest point to ``above`` metres over it.
 
-    A hasty hand stops, higher or lower and beside it, where it is going to let go.
+    It is turned about the vertical where the arm reaches the place in no other way. A hasty hand
+    stops, higher or lower and beside it, where it is going to let go.
     """
     scene = situation.scene
     low, high = scene.bounds(thing)
@@ -85,7 +89,11 @@ def bring(situation: Situation, thing: str, place: Vector, above: float) -> Iter
     if situation.draw["manner"] == HASTY:
         above, aside = situation.number("drop"), situation.number("aside")
         place = place + aside * _sideways(situation)
-    goal = scene.gripper.shifted(place - middle + [0.0, 0.0, above])
+    held = Pose(middle, np.eye(3)).inverse() @ scene.gripper
+    world = World(scene, held=thing, touching=(), clearance=0.005)
+    over = place + [0.0, 0.0, above]
+    turns = (turned(np.array([0.0, 0.0, angle])) for angle in _TURNS)
+    goal = first_reachable(world, (Pose(over, turn) @ held for turn in turns))
     yield Free(goal, held=thing, speed=situation.number("speed"))
 
 

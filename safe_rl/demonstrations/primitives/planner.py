@@ -9,7 +9,7 @@ its planners stop by the clock. The timing is TOPP-RA's (Pham and Pham, T-RO 201
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -179,6 +179,24 @@ def plan(world: World, goal: Pose, rng: np.random.Generator, speed: float) -> li
         if not world.free(joints):
             raise PlanError("the timed motion comes too near to something")
     return [world.put(joints) for joints in timed]
+
+
+def first_reachable(world: World, goals: Iterable[Pose]) -> Pose:
+    """The first of some poses of the gripper that the arm reaches without hitting anything.
+
+    Raises:
+        PlanError: it reaches none of them.
+    """
+    start, count = world.put(world.start), 0
+    for goal in goals:
+        count += 1
+        search = _Search(world, start, goal, world.start, np.random.default_rng(0))
+        try:
+            if world.free(search.end()):
+                return goal
+        except PlanError:
+            continue
+    raise PlanError(f"the arm reaches none of {count} poses without hitting something")
 
 
 def in_time(postures: Sequence[Vector], speed: float) -> NDArray[np.float64]:
