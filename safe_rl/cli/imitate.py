@@ -18,12 +18,12 @@ from safe_rl.policies import prompt
 
 try:
     import hydra
+    import torch
     from omegaconf import DictConfig
 except ImportError as error:
-    raise MissingDependencyError("hydra-core", "sb3", "learning from demonstrations") from error
+    raise MissingDependencyError(str(error.name), "sb3", "learning from demonstrations") from error
 
 from safe_rl.algos.imitation import Demonstrations, ImitationSettings, imitate
-from safe_rl.algos.imitation.backend import torch
 from safe_rl.cli.building import build_specs
 from safe_rl.cli.settings import MISSING, SpecsSettings, typed
 from safe_rl.policies.vla import VLA, VLAConfig, load_vla

@@ -11,7 +11,7 @@ What is here needs numpy and Gymnasium. :mod:`safe_rl.policies.vla` is a small t
 from safe_rl.policies.chunk_policy import ChunkPolicy, checked_chunks, scenario_seed
 from safe_rl.policies.observations import image_names, named_observation
 from safe_rl.policies.prompts import PROMPT_FORMS, PromptForm, prompt
-from safe_rl.policies.runner import ChunkRunner
+from safe_rl.policies.runner import ChunkRunner, instructions_of
 
 __all__ = [
     "PROMPT_FORMS",
@@ -20,6 +20,7 @@ __all__ = [
     "PromptForm",
     "checked_chunks",
     "image_names",
+    "instructions_of",
     "named_observation",
     "prompt",
     "scenario_seed",

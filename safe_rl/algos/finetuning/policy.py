@@ -16,8 +16,6 @@ from safe_rl.policies.vla import VLA, ChunkDistribution, VLAConfig
 
 __all__ = ["ChunkActorCritic"]
 
-_REACH = 10.0  # standard deviations, beyond which a state is just far
-
 
 class ChunkActorCritic(CostCriticMixin):
     """A :class:`~safe_rl.policies.vla.VLA` acts; critics of reward and costs are new.
@@ -116,8 +114,7 @@ class ChunkActorCritic(CostCriticMixin):
     def _latents(self, obs: PyTorchObs) -> tuple[th.Tensor, th.Tensor, th.Tensor]:
         assert isinstance(obs, th.Tensor)
         size = self.actor.config.state_size
-        state = (obs[:, :size] - self.actor.state_mean) / self.actor.state_std
-        features = th.cat([state.clamp(-_REACH, _REACH), obs[:, size:]], dim=1).float()
+        features = th.cat([self.actor.normal_state(obs[:, :size]), obs[:, size:]], dim=1).float()
         latent_vf = self.mlp_extractor.forward_critic(features)
         latent_cost = latent_vf if self.share_cost_trunk else self.cost_extractor(features)
         return features, latent_vf, latent_cost

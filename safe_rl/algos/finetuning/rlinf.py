@@ -10,7 +10,7 @@ from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
 from safe_rl.errors import ConfigurationError
-from safe_rl.policies import named_observation
+from safe_rl.policies import instructions_of, named_observation
 from safe_rl.wrappers import VectorChunkedSteps
 
 __all__ = ["ChunkStepEnvs"]
@@ -90,12 +90,10 @@ class ChunkStepEnvs:
     def _shown(self, observations: Any) -> dict[str, Any]:
         named = named_observation(observations)
         images = [value for name, value in named.items() if name.startswith("images.")]
-        task = next((env.unwrapped for env in getattr(self.envs.unwrapped, "envs", ())), None)
-        words = getattr(task or self.envs.unwrapped, "instruction", "")
         return {
             "states": th.as_tensor(named["state"]),
             "main_images": th.as_tensor(images[0]) if images else None,
-            "task_descriptions": [str(words)] * self.num_envs,
+            "task_descriptions": list(instructions_of(self.envs)),
         }
 
 

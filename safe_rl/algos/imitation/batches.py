@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
-from safe_rl.algos.imitation.backend import torch
 from safe_rl.algos.imitation.windows import Windows
 from safe_rl.policies.vla import VLA, ChunkDistribution
 

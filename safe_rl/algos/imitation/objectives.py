@@ -8,19 +8,18 @@ from copy import deepcopy
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
+from torch.nn import functional as F
 
 from safe_rl.algos.controllers import Controller, make_controller
-from safe_rl.algos.imitation.backend import torch
-from safe_rl.algos.imitation.batches import Tensor, batch_of, log_likelihood
+from safe_rl.algos.imitation.batches import Batch, Tensor, batch_of, log_likelihood
 from safe_rl.algos.imitation.demonstrations import Demonstrations
 from safe_rl.algos.imitation.pairs import preference_pairs
 from safe_rl.algos.imitation.predictor import OutcomePredictor
 from safe_rl.algos.imitation.settings import ImitationSettings
 from safe_rl.errors import ConfigurationError
-from safe_rl.policies.vla import VLA
-
-F = torch.nn.functional
+from safe_rl.policies.vla import VLA, ChunkDistribution
 
 
 class Objective(ABC):
@@ -91,11 +90,16 @@ class Cloning(Objective):
 
     def loss(self, rng: np.random.Generator) -> Tensor:
         """Draw a batch and return its loss."""
+        return self._imitated(rng)[0]
+
+    def _imitated(self, rng: np.random.Generator) -> tuple[Tensor, Batch, ChunkDistribution]:
+        """Draw a batch of what is kept; return its loss, and what the policy would do there."""
         rows = self.draw(rng, self.rows)
         batch = batch_of(self.model, self.windows, rows, self._weight, self._cost)
-        density = log_likelihood(self.model.distribution(batch.inputs), batch.actions, batch.mask)
+        distribution = self.model.distribution(batch.inputs)
+        density = log_likelihood(distribution, batch.actions, batch.mask)
         self.logs["log_likelihood"] = float(density.detach().mean())
-        return -(batch.weight * density).mean()
+        return -(batch.weight * density).mean(), batch, distribution
 
 
 class Lagrangian(Cloning):
@@ -134,8 +138,7 @@ class Lagrangian(Cloning):
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()
-        for parameter in self.predictor.parameters():
-            parameter.requires_grad = False
+        self.predictor.requires_grad_(False)
 
     def modules(self) -> Mapping[str, torch.nn.Module]:
         """Return what is saved beside the policy."""
@@ -149,15 +152,11 @@ class Lagrangian(Cloning):
         """Restore what :meth:`state` returned."""
         self.controller.load_state_dict(state["controller"])
         self._seen = [np.asarray(row) for row in state["seen"]]
-        for parameter in self.predictor.parameters():
-            parameter.requires_grad = False
+        self.predictor.requires_grad_(False)
 
     def loss(self, rng: np.random.Generator) -> Tensor:
         """Draw a batch and return its loss."""
-        rows = self.draw(rng, self.rows)
-        batch = batch_of(self.model, self.windows, rows)
-        distribution = self.model.distribution(batch.inputs)
-        density = log_likelihood(distribution, batch.actions, batch.mask)
+        imitation, batch, distribution = self._imitated(rng)
         noise = torch.randn_like(distribution.mean) * torch.exp(distribution.log_std)
         found = self.predictor.log_counts(
             self.model, batch.inputs["state"], distribution.mean + noise
@@ -167,12 +166,11 @@ class Lagrangian(Cloning):
         limits = torch.tensor(self._limits, dtype=torch.float32)
         excess = (violations - limits * triggers) / self._unit
         multipliers = torch.tensor(self.controller.multipliers, dtype=torch.float32)
-        self.logs["log_likelihood"] = float(density.detach().mean())
         for name, rate, multiplier in zip(
             self._ids, (violations / triggers).tolist(), multipliers.tolist(), strict=True
         ):
             self.logs[f"predicted/{name}"], self.logs[f"lambda/{name}"] = rate, multiplier
-        return -density.mean() + (multipliers * excess).sum()
+        return imitation + (multipliers * excess).sum()
 
     def _control(self, violations: Tensor, triggers: Tensor) -> None:
         self._seen.append((violations / triggers).detach().numpy().astype(np.float64))
@@ -182,7 +180,7 @@ class Lagrangian(Cloning):
             self.controller.update(rates / self._limits, np.ones(len(self._ids)))
 
 
-class Preferences(Objective):
+class Preferences(Cloning):
     """Prefer what safe demonstrations did to what led to a violation, near a reference policy.
 
     The loss of Rafailov et al., "Direct Preference Optimization" (2023), on chunks; the halves of a
@@ -195,9 +193,7 @@ class Preferences(Objective):
     ) -> None:
         """Learn with ``model`` from ``demonstrations``; ``settings`` says how."""
         super().__init__(model, demonstrations, settings)
-        self.reference = deepcopy(model).eval()
-        for parameter in self.reference.parameters():
-            parameter.requires_grad = False
+        self.reference = deepcopy(model).eval().requires_grad_(False)
         self._pairs = preference_pairs(
             self.windows,
             demonstrations.annotations,
@@ -217,16 +213,11 @@ class Preferences(Objective):
         for rows in (self._pairs.chosen[drawn], self._pairs.rejected[drawn]):
             batch = batch_of(self.model, self.windows, rows)
             own, base = (m.distribution(batch.inputs) for m in (self.model, self.reference))
-            density = own.log_prob(batch.actions) * batch.mask
-            gain = density - base.log_prob(batch.actions) * batch.mask
-            gains.append(gain.sum(1))
+            gain = own.log_prob(batch.actions) - base.log_prob(batch.actions)
+            gains.append((gain * batch.mask).sum(1))
         margin = self.settings.beta * (gains[0] - gains[1])
         self.logs["preferred"] = float((margin.detach() > 0).float().mean())
-        rows = self.draw(rng, self.rows)
-        batch = batch_of(self.model, self.windows, rows)
-        density = log_likelihood(self.model.distribution(batch.inputs), batch.actions, batch.mask)
-        self.logs["log_likelihood"] = float(density.detach().mean())
-        return -F.logsigmoid(margin).mean() - self.settings.imitation * density.mean()
+        return -F.logsigmoid(margin).mean() + self.settings.imitation * super().loss(rng)
 
 
 def make_objective(

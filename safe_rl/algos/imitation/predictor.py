@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from safe_rl.algos.imitation.backend import torch
+import torch
+from torch import nn
+
 from safe_rl.algos.imitation.batches import Batch, Tensor
 from safe_rl.policies.vla import VLA
-
-nn = torch.nn
 
 
 class OutcomePredictor(nn.Module):
@@ -37,7 +37,7 @@ class OutcomePredictor(nn.Module):
             state: ``[B, D]``.
             actions: ``[B, C, A]``; gradients flow through them.
         """
-        seen = ((state - policy.state_mean) / policy.state_std).clamp(-10.0, 10.0)
+        seen = policy.normal_state(state)
         done = (actions - policy.action_mean) / policy.action_std
         found = self.net(torch.cat([seen, done.flatten(1)], dim=-1)).clamp(-12.0, 5.0)
         violations, triggers = found.chunk(2, dim=-1)

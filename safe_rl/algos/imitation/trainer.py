@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
-from safe_rl.algos.imitation.backend import torch
 from safe_rl.algos.imitation.demonstrations import Demonstrations
 from safe_rl.algos.imitation.objectives import make_objective
 from safe_rl.algos.imitation.settings import ImitationSettings

@@ -52,21 +52,6 @@ class Windows:
         """Return the number of moments."""
         return len(self.actions)
 
-    def rows(self, chosen: NDArray[Any]) -> Windows:
-        """Return some moments, by index or mask."""
-        index = np.flatnonzero(chosen) if chosen.dtype == np.bool_ else chosen
-        return Windows(
-            observations={name: value[index] for name, value in self.observations.items()},
-            instructions=tuple(self.instructions[i] for i in index),
-            actions=self.actions[index],
-            mask=self.mask[index],
-            episode=self.episode[index],
-            step=self.step[index],
-            violations=self.violations[index],
-            triggers=self.triggers[index],
-            ids=self.ids,
-        )
-
     @property
     def cost(self) -> Floats:
         """Violations ahead of each moment, over all specifications, ``[M]``."""

@@ -140,15 +140,16 @@ class VLA(nn.Module):
         """Return the most likely chunk, ``[B, chunk, A]``."""
         return self.distribution(inputs).mean
 
-    def _normal_state(self, inputs: Tensors) -> torch.Tensor:
-        scaled = (inputs[STATE] - self.state_mean) / self.state_std
+    def normal_state(self, state: torch.Tensor) -> torch.Tensor:
+        """Return states ``[B, D]`` in units of the statistics, as the policy sees them."""
+        scaled = (state - self.state_mean) / self.state_std
         return scaled.clamp(-10.0, 10.0)  # what is far outside the training data, is just far
 
     def _worded(self, inputs: Tensors) -> torch.Tensor:
         return self.words(inputs[WORDS]) + self.word_places
 
     def _perceive(self, inputs: Tensors) -> torch.Tensor:
-        parts = [self._normal_state(inputs)]
+        parts = [self.normal_state(inputs[STATE])]
         if self.config.prompt_words:
             there = (inputs[WORDS] != PADDING)[..., None].float()
             total = (self._worded(inputs) * there).sum(1)
@@ -163,7 +164,7 @@ class VLA(nn.Module):
         parts = [self.readout.expand(len(images[0]), 1, -1)]
         parts += [eye(image) for eye, image in zip(self.eyes, images, strict=True)]
         if config.reads_state:
-            parts.append(self.state(self._normal_state(inputs))[:, None])
+            parts.append(self.state(self.normal_state(inputs[STATE]))[:, None])
         if config.reads_cost:
             parts.append(self.cost(inputs[COST])[:, None])
         tokens = torch.cat(parts, dim=1)
