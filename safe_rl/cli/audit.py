@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -11,11 +10,8 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
 from safe_rl.cli.objects import infer_objects, parse_objects
-from safe_rl.cli.screen import screen
+from safe_rl.cli.screen import counting_bar, screen
 from safe_rl.data import Recording, Replay, find_recordings
 from safe_rl.errors import ConfigurationError
 from safe_rl.evaluation.audit import (
@@ -161,9 +157,7 @@ def _processes(recordings: Sequence[Recording]) -> int:
 def _with_bar(
     plan: AuditPlan, recordings: Sequence[Recording], store: Path, workers: int
 ) -> list[Outcome]:
-    columns = (TextColumn("audit"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    bar = Progress(*columns, console=Console(file=sys.stderr), disable=not sys.stderr.isatty())
-    with bar:
+    with counting_bar("audit") as bar:
         task = bar.add_task("files", total=len(recordings))
         return run_audit(
             plan, recordings, store, workers=workers, on_file=lambda _: bar.advance(task)

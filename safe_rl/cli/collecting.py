@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -10,6 +9,7 @@ from typing import Annotated
 import typer
 
 from safe_rl.cli.messages import clear_errors
+from safe_rl.cli.programs import run_program
 
 
 class Device(StrEnum):
@@ -21,11 +21,7 @@ class Device(StrEnum):
 
 def collect_command(context: typer.Context) -> None:
     """Collect demonstrations until enough are safe successes: a Hydra program, resumable."""
-    with clear_errors():
-        from safe_rl.cli.collect import main as collect
-
-        sys.argv = ["safe-rl collect", *context.args]
-        collect()
+    run_program("collect", context)
 
 
 def coverage_command(

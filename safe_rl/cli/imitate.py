@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
 from safe_rl.cli.messages import clear_errors
+from safe_rl.cli.screen import counting_bar
 from safe_rl.data import Episode, find_recordings, load_recording
 from safe_rl.data.annotations import bind_specs
 from safe_rl.errors import ConfigurationError, MissingDependencyError
@@ -80,11 +77,7 @@ def run(settings: ImitateSettings) -> Path:
         episodes, specs, chunk=chunk, horizon=settings.imitation.horizon
     )
     model = new_policy(settings, demonstrations) if start is None else start
-    console = Console(file=sys.stderr)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    with Progress(
-        *columns, TimeRemainingColumn(), console=console, disable=not console.is_terminal
-    ) as bar:
+    with counting_bar(settings.imitation.method) as bar:
         task = bar.add_task(settings.imitation.method, total=settings.imitation.updates)
         folder = imitate(
             settings.output,

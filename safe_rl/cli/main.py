@@ -6,7 +6,6 @@ commands work without torch or a simulator.
 
 from __future__ import annotations
 
-import sys
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -21,10 +20,12 @@ from safe_rl.cli.collecting import (
     teleoperate_command,
 )
 from safe_rl.cli.compare import compare_command
-from safe_rl.cli.messages import PASS_THROUGH, clear_errors
+from safe_rl.cli.messages import clear_errors
 from safe_rl.cli.model_checking import model_check_command
 from safe_rl.cli.ontology import ontology_app
+from safe_rl.cli.options import RecordedObjects, Select, Simulator
 from safe_rl.cli.planner import planner_data_command
+from safe_rl.cli.programs import PASS_THROUGH, run_program
 from safe_rl.cli.refine import plan_eval_command, refine_command
 from safe_rl.cli.relabelling import relabel_command
 from safe_rl.cli.serve import serve_command
@@ -40,17 +41,6 @@ app = typer.Typer(
 specs_app = typer.Typer(no_args_is_help=True, help="Look at the specifications that are shipped.")
 app.add_typer(specs_app, name="specs")
 app.add_typer(ontology_app, name="ontology")
-
-Select = Annotated[
-    list[str] | None, typer.Option(metavar="ID", help="Only this specification; repeatable.")
-]
-Simulator = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="env=NAME",
-        help="The environment whose simulator labels states, and its settings; repeatable.",
-    ),
-]
 
 
 class ExportFormat(StrEnum):
@@ -197,31 +187,19 @@ def specs_show(
 @app.command("train", context_settings=PASS_THROUGH)
 def train_command(context: typer.Context) -> None:
     """Train a policy: the same Hydra program as train.py, overrides passed through."""
-    with clear_errors():
-        from safe_rl.cli.train import main as train
-
-        sys.argv = ["safe-rl train", *context.args]
-        train()
+    run_program("train", context)
 
 
 @app.command("imitate", context_settings=PASS_THROUGH)
 def imitate_command(context: typer.Context) -> None:
     """Learn a policy from graded demonstrations; overrides as Hydra takes them."""
-    with clear_errors():
-        from safe_rl.cli.imitate import main as imitate
-
-        sys.argv = ["safe-rl imitate", *context.args]
-        imitate()
+    run_program("imitate", context)
 
 
 @app.command("eval", context_settings=PASS_THROUGH)
 def eval_command(context: typer.Context) -> None:
     """Evaluate a policy: the same Hydra program as eval.py, overrides passed through."""
-    with clear_errors():
-        from safe_rl.cli.evaluate import main as evaluate
-
-        sys.argv = ["safe-rl eval", *context.args]
-        evaluate()
+    run_program("evaluate", context)
 
 
 @app.command("audit")
@@ -240,14 +218,7 @@ def audit_command(
     workers: Annotated[
         int | None, typer.Option(min=1, help="Processes; default: as many as are worth starting.")
     ] = None,
-    objects: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--objects",
-            metavar="PROPERTY=NAME,NAME",
-            help="Objects that carry a property, instead of those recorded; repeatable.",
-        ),
-    ] = None,
+    objects: RecordedObjects = None,
     infer_objects: Annotated[
         bool,
         typer.Option(

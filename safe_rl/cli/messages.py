@@ -10,13 +10,6 @@ from safe_rl.errors import SafeRLError
 
 BAD_INPUT = 2
 
-PASS_THROUGH = {
-    "allow_extra_args": True,
-    "ignore_unknown_options": True,
-    "help_option_names": [],  # Hydra's own --help shows the configuration
-}
-"""Typer's settings of a command whose arguments are Hydra's."""
-
 
 @contextmanager
 def clear_errors() -> Iterator[None]:

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-from safe_rl.cli.screen import screen
+from safe_rl.cli.screen import counting_bar, screen
 from safe_rl.cli.settings import EnvSettings, EvalSettings, RolloutSettings
 from safe_rl.data import EpisodeWriter, LeRobotWriter
 from safe_rl.errors import ConfigurationError
@@ -101,9 +97,7 @@ def _played(
     writer: EpisodeWriter | LeRobotWriter | None,
 ) -> tuple[EpisodeRecords, ...]:
     seeds = settings.eval.policy_seeds
-    columns = (TextColumn(name), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    bar = Progress(*columns, console=Console(file=sys.stderr), disable=not sys.stderr.isatty())
-    with bar:
+    with counting_bar(name) as bar:
         task = bar.add_task("rollouts", total=len(scenarios) * len(seeds))
         records = play_scenarios(
             product,

@@ -11,10 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
 from safe_rl.cli.score_tables import Results, print_results
+from safe_rl.cli.screen import counting_bar
 from safe_rl.envs.household import make_task
 from safe_rl.envs.household.task import Split
 from safe_rl.errors import ConfigurationError, near
@@ -87,7 +85,7 @@ def refine_tasks(options: RefineOptions, form: str) -> list[Refinement]:
     }
     pace = Pace(options.in_flight, options.per_second)
     caller = Caller(pace, retries=options.retries)
-    bar = _progress_bar("tasks")
+    bar = counting_bar("tasks", transient=True)
     with bar, RunLog(options.log, settings) if options.log else nullcontext() as log:
         task = bar.add_task("tasks", total=len(problems))
         finished = (
@@ -162,7 +160,7 @@ def _planner(options: RefineOptions) -> tuple[Planner | PlannerPerRound, str, di
 
 
 def _problems(options: RefineOptions) -> list[TaskProblem]:
-    bar = _progress_bar("tasks made")
+    bar = counting_bar("tasks made", transient=True)
     seeds = range(options.first, options.first + options.count)
     problems = []
     wanted = [(split, seed) for split in dict.fromkeys(options.splits) for seed in seeds]
@@ -182,18 +180,6 @@ def _fingerprint(specs: str | None) -> str | None:
         return None
     text = "\n".join(f"{spec.id} {spec.formula} {spec.forall}" for spec in load_specs(specs))
     return hashlib.sha256(text.encode()).hexdigest()[:16]
-
-
-def _progress_bar(what: str) -> Progress:
-    return Progress(
-        TextColumn(what),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-        console=Console(file=sys.stderr),
-        disable=not sys.stderr.isatty(),
-        transient=True,
-    )
 
 
 def _note_missing_answers(found: Sequence[Refinement]) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from safe_rl.cli.messages import clear_errors
+from safe_rl.cli.options import RecordedObjects, Select
 
 if TYPE_CHECKING:
     from safe_rl.data import EpisodeSummary
@@ -20,17 +21,8 @@ def relabel_command(
     ],
     specs: Annotated[str, typer.Option(help="A YAML or JSON file, or the name of a shipped set.")],
     out: Annotated[Path, typer.Option(help="Folder of the new LeRobot dataset.")],
-    select: Annotated[
-        list[str] | None, typer.Option(metavar="ID", help="Only this specification; repeatable.")
-    ] = None,
-    objects: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--objects",
-            metavar="PROPERTY=NAME,NAME",
-            help="Objects that carry a property, instead of those recorded; repeatable.",
-        ),
-    ] = None,
+    select: Select = None,
+    objects: RecordedObjects = None,
     fps: Annotated[
         int | None, typer.Option(min=1, help="Control steps in a second; default: as recorded.")
     ] = None,

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
-
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from safe_rl.cli.backends import backend_of_checkpoint
 from safe_rl.cli.building import build_product, build_specs
@@ -17,7 +13,7 @@ from safe_rl.cli.chunk_policies import ChunkSource, chunk_source, policy_folder
 from safe_rl.cli.policies import ScriptedPolicyAdapter, trained_policy
 from safe_rl.cli.protocol import evaluate_protocol, report_notes, under_protocol
 from safe_rl.cli.runs import SETTINGS_FILE, find_checkpoint
-from safe_rl.cli.screen import screen
+from safe_rl.cli.screen import counting_bar, screen
 from safe_rl.cli.settings import EnvSettings, EvalSettings, SpecsSettings, load_settings, run_folder
 from safe_rl.data import EpisodeWriter, LeRobotWriter
 from safe_rl.errors import ConfigurationError
@@ -184,9 +180,7 @@ def _roll_out(
     writer: EpisodeWriter | LeRobotWriter | None,
 ) -> Rollouts:
     episodes = settings.eval.episodes
-    columns = (TextColumn(name), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    bar = Progress(*columns, console=Console(file=sys.stderr), disable=not sys.stderr.isatty())
-    with bar:
+    with counting_bar(name) as bar:
         task = bar.add_task("episodes", total=episodes)
         rollouts = roll_out(
             product,
