@@ -9,7 +9,6 @@ finished is used again, so a stopped command goes on where it was.
 from __future__ import annotations
 
 import json
-import os
 import sys
 import time
 from collections.abc import Sequence
@@ -29,6 +28,7 @@ from safe_rl.cli.imitate import run as imitate
 from safe_rl.cli.settings import TrainSettings, checked, register_resolvers, typed
 from safe_rl.cli.training import train
 from safe_rl.evaluation.metrics import Scores, score
+from safe_rl.evaluation.report import write_json
 from safe_rl.evaluation.rollouts import roll_out
 from safe_rl.policies import ChunkRunner
 from safe_rl.policies.vla import VLAPolicy, load_vla
@@ -100,7 +100,7 @@ def composed(kind: str, overrides: Sequence[str]) -> Any:
 
 def env_settings(task: Task, seed: int, more: Sequence[str] = ()) -> TrainSettings:
     """Return the environment's settings, as training has them."""
-    given = [f"env={task.env}", f"seed={seed}", "run_dir=unused", *task.more, *more]
+    given = [f"env={task.env}", f"seed={seed}", *task.more, *more]
     return checked(composed("train", given), TrainSettings)
 
 
@@ -132,9 +132,7 @@ def learn(task: Task, arm: str, seed: int, folder: Path, given: Any) -> Path:
         f"threads={given.threads}",
         *given.tune,
     ]
-    settings = env_settings(task, seed, [w for w in words if not w.startswith("run_dir=")])
-    settings.run_dir = str(own)
-    train(settings, say=lambda text: None)
+    train(env_settings(task, seed, words), say=lambda text: None)
     return own / POLICY_FOLDER
 
 
@@ -200,10 +198,7 @@ def main(argv: Sequence[str] | None = None) -> int:
                 policy = learn(task, arm, seed, folder, given)
                 seconds = time.perf_counter() - begun
                 row = row_of(evaluate(task, policy, seed, given.episodes))
-                text = json.dumps({"seed": seed, "seconds": round(seconds), **row})
-                partial = scores_file.with_suffix(".partial")
-                partial.write_text(text, encoding="utf-8")
-                os.replace(partial, scores_file)
+                write_json(scores_file, {"seed": seed, "seconds": round(seconds), **row})
             row = json.loads(scores_file.read_text(encoding="utf-8"))
             found[arm].append(row)
             console.print(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import struct
 import zipfile
 import zlib
@@ -14,20 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from safe_rl.errors import RecordingError
+from safe_rl.files import replacing
 
 
 def write_arrays(path: Path, arrays: Mapping[str, Any]) -> Path:
     """Write a compressed ``.npz`` so that a reader, and a killed program, leave no half of it."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    scratch = path.with_name(f"{path.name}.{os.getpid()}.tmp")
-    try:
-        with scratch.open("wb") as file:
-            np.savez_compressed(file, **arrays)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(scratch, path)
-    finally:
-        scratch.unlink(missing_ok=True)
+    with replacing(path) as file:
+        np.savez_compressed(file, **arrays)
     return path
 
 

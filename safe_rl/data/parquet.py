@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
@@ -10,6 +9,7 @@ from types import ModuleType
 from typing import Any
 
 from safe_rl.errors import MissingDependencyError, RecordingError
+from safe_rl.files import replacing
 
 
 def arrow() -> tuple[ModuleType, ModuleType]:
@@ -60,12 +60,7 @@ def least_value(path: Path, column: str) -> int | None:
 def write_table(path: Path, columns: Mapping[str, Sequence[Any]] | Any) -> Path:
     """Write columns, or an Arrow table, as one Parquet file; a killed program leaves no half."""
     pyarrow, parquet = arrow()
-    path.parent.mkdir(parents=True, exist_ok=True)
-    scratch = path.with_name(path.name + ".tmp")
     table = pyarrow.table(dict(columns)) if isinstance(columns, Mapping) else columns
-    with scratch.open("wb") as file:
+    with replacing(path) as file:
         parquet.write_table(table, file)
-        file.flush()
-        os.fsync(file.fileno())
-    scratch.replace(path)
     return path

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import csv
 import json
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,6 +15,7 @@ from typing import Any
 
 from safe_rl.evaluation.bootstrap import Estimate
 from safe_rl.evaluation.metrics import OUTCOMES, ConstraintRow, CountRow, Scores
+from safe_rl.files import write_whole
 
 FORMAT_VERSION = 1
 
@@ -105,11 +105,8 @@ def write_json(path: str | Path, document: Mapping[str, Any]) -> Path:
         ValueError: a number is not finite; JSON has no word for it and readers choke on it.
     """
     path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    scratch = path.with_name(path.name + ".tmp")
     text = json.dumps(document, indent=2, allow_nan=False, ensure_ascii=False)
-    scratch.write_text(text + "\n", encoding="utf-8")
-    os.replace(scratch, path)
+    write_whole(path, text + "\n")
     return path
 
 

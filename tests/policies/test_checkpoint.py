@@ -13,7 +13,6 @@ pytest.importorskip("safetensors")
 
 from safe_rl.errors import CheckpointError
 from safe_rl.policies.vla import VLA, Statistics, VLAConfig, add_lora, load_vla, save_vla
-from safe_rl.policies.vla import checkpoint as module
 
 CONFIG = VLAConfig(3, 2, cameras=("front",), image_size=16, width=8, layers=1, heads=2)
 STATISTICS = Statistics(*(np.full(n, v, np.float32) for n, v in ((3, 1), (3, 2), (2, 3), (2, 4))))
@@ -48,7 +47,7 @@ def test_a_policy_is_replaced_whole_or_not_at_all(tmp_path, monkeypatch) -> None
             raise KeyboardInterrupt
         real(source, target)
 
-    monkeypatch.setattr(module.os, "replace", killed)
+    monkeypatch.setattr(os, "replace", killed)
     with pytest.raises(KeyboardInterrupt):
         save_vla(second, tmp_path)
     monkeypatch.undo()

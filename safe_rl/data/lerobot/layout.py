@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import fcntl
 import json
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Any, Final
 
 from safe_rl.data.parquet import least_value
 from safe_rl.errors import RecordingError
+from safe_rl.files import write_whole
 
 CODEBASE_VERSION: Final = "v3.0"
 CHUNK_SIZE: Final = 1000
@@ -62,13 +62,7 @@ def read_json(path: Path) -> dict[str, Any]:
 
 def write_json(path: Path, document: Mapping[str, Any]) -> None:
     """Write a JSON object so that a reader, and a killed program, leave no half of it."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    scratch = path.with_name(path.name + ".tmp")
-    with scratch.open("w", encoding="utf-8") as file:
-        json.dump(document, file, indent=2, ensure_ascii=False)
-        file.flush()
-        os.fsync(file.fileno())
-    scratch.replace(path)
+    write_whole(path, json.dumps(document, indent=2, ensure_ascii=False))
 
 
 def read_info(root: Path) -> dict[str, Any]:

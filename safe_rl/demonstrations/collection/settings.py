@@ -14,6 +14,7 @@ from safe_rl.demonstrations.engine.attempt import Demonstrator, family_specs
 from safe_rl.demonstrations.engine.variation import Mixture
 from safe_rl.demonstrations.families import find_family
 from safe_rl.errors import ConfigurationError
+from safe_rl.files import write_whole
 from safe_rl.specs import SpecSet, load_specs
 
 FILE = "collection.json"
@@ -101,8 +102,7 @@ def keep_settings(root: Path, settings: CollectionSettings) -> None:
     """
     path, plain = root / FILE, settings.plain()
     if not path.exists():
-        root.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(plain, indent=1) + "\n", encoding="utf-8")
+        write_whole(path, json.dumps(plain, indent=1) + "\n")
         return
     before = recorded_settings(root).plain()
     different = [name for name in plain if before[name] != plain[name]]

@@ -16,6 +16,7 @@ from safe_rl.demonstrations.primitives.pose import Pose, quaternion
 from safe_rl.demonstrations.primitives.scene import Scene
 from safe_rl.demonstrations.primitives.world import World
 from safe_rl.errors import ConfigurationError, near
+from safe_rl.files import write_whole
 
 _FLIP = Pose(np.zeros(3), np.diag([-1.0, -1.0, 1.0]))  # the fingers are alike
 _STEEPEST = np.cos(np.deg2rad(50))  # of the direction in which the gripper looks
@@ -78,7 +79,7 @@ def save_grasps(path: Path, grasps: Mapping[str, Sequence[Grasp]]) -> None:
     for name in sorted(grasps):
         lines = ",\n".join(f"  {json.dumps(grasp.to_json())}" for grasp in grasps[name])
         blocks.append(f"{json.dumps(name)}: [\n{lines}\n]")
-    path.write_text("{\n" + ",\n".join(blocks) + "\n}\n", encoding="utf-8")
+    write_whole(path, "{\n" + ",\n".join(blocks) + "\n}\n")
 
 
 def grasps_of(name: str) -> tuple[Grasp, ...]:

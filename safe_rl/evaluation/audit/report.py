@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -39,6 +39,7 @@ from safe_rl.evaluation.figures import per_trigger_figure
 from safe_rl.evaluation.metrics import score
 from safe_rl.evaluation.report import PolicyReport, estimate_json, write_report
 from safe_rl.evaluation.timeline import replay
+from safe_rl.files import write_whole
 from safe_rl.specs import SpecSet
 from safe_rl.wrappers.constraints import constraints_of
 
@@ -263,13 +264,11 @@ def read_reference(folder: Path) -> dict[Task, frozenset[str]]:
 
 def write_csv(path: Path, columns: Columns) -> Path:
     """Write columns as CSV, as a whole; ``None`` is an empty cell."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    scratch = path.with_name(path.name + ".tmp")
-    with scratch.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(columns)
-        writer.writerows(zip(*columns.values(), strict=True))
-    os.replace(scratch, path)
+    text = io.StringIO(newline="")
+    writer = csv.writer(text)
+    writer.writerow(columns)
+    writer.writerows(zip(*columns.values(), strict=True))
+    write_whole(path, text.getvalue())
     return path
 
 

@@ -27,6 +27,7 @@ from safe_rl.feedback.planner.together import AnswersMany, refine_together
 from safe_rl.feedback.planner.training import Imitation, Reinforcement, imitate, reinforce
 from safe_rl.feedback.planner.wording import WordedProblem, wording
 from safe_rl.feedback.refinement import Message, score
+from safe_rl.files import write_whole
 
 Arm = Literal["mixed", "safe", "grpo"]
 
@@ -126,9 +127,7 @@ class Experiment:
             "cpu_seconds": {"training": trained, "testing": process_time() - begun - trained},
             "log": log,
         }
-        partial = path.with_suffix(".partial")
-        partial.write_text(json.dumps(found, indent=1))
-        partial.replace(path)
+        write_whole(path, json.dumps(found, indent=1))
         self._say(f"seed {seed}, {ARMS[arm]}: {summary(found)}")
         return found
 

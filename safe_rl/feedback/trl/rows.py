@@ -18,6 +18,7 @@ from typing import Any, Final, Literal, NamedTuple
 
 from safe_rl.errors import ConfigurationError, near
 from safe_rl.feedback.refinement import Judgement, Message, Problem, Round
+from safe_rl.files import write_whole
 
 Row = dict[str, Any]
 Kind = Literal["sft", "mending", "dpo", "kto"]
@@ -187,11 +188,7 @@ def write_rows(rows: Iterable[Row], path: str | os.PathLike[str]) -> int:
             f"there are no rows to write to {path}: no answer fits; "
             "a pair needs a faulty and a good plan for one problem"
         )
-    target = Path(path)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    partial = target.with_name(f"{target.name}.partial")
-    partial.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-    partial.replace(target)
+    write_whole(Path(path), "".join(f"{line}\n" for line in lines))
     return len(lines)
 
 

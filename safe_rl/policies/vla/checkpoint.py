@@ -7,7 +7,6 @@ last policy that was saved completely.
 from __future__ import annotations
 
 import json
-import os
 import zlib
 from collections.abc import Mapping
 from copy import deepcopy
@@ -15,6 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from safe_rl.errors import CheckpointError, ConfigurationError
+from safe_rl.files import replacing, write_whole
 from safe_rl.policies.vla.backend import safetensors, torch
 from safe_rl.policies.vla.config import VLAConfig
 from safe_rl.policies.vla.lora import merge_lora
@@ -51,7 +51,6 @@ def save_vla(model: VLA, folder: str | Path, info: Mapping[str, Any] | None = No
         CheckpointError: ``info`` is not JSON.
     """
     folder = Path(folder)
-    folder.mkdir(parents=True, exist_ok=True)
     if any(".lora_" in name for name, _ in model.named_parameters()):
         model = merge_lora(deepcopy(model))
     weights = {name: value.contiguous() for name, value in model.state_dict().items()}
@@ -69,8 +68,9 @@ def save_vla(model: VLA, folder: str | Path, info: Mapping[str, Any] | None = No
         raise CheckpointError(
             f"the info of a policy must be plain data for JSON: {error}"
         ) from None
-    _replace(folder / name, data)
-    _replace(folder / POLICY_FILE, text.encode() + b"\n")
+    with replacing(folder / name) as file:
+        file.write(data)
+    write_whole(folder / POLICY_FILE, text + "\n")
     for old in folder.glob("weights-*.safetensors"):
         if old.name != name:
             old.unlink(missing_ok=True)
@@ -110,12 +110,3 @@ def load_vla(folder: str | Path, device: str = "cpu") -> Saved:
     except (OSError, ValueError, RuntimeError, safetensors.SafetensorError) as error:
         raise CheckpointError(f"{path.parent / name}: damaged ({error})") from None
     return Saved(model.to(torch.device(device)), info)
-
-
-def _replace(path: Path, data: bytes) -> None:
-    scratch = path.with_name(path.name + ".tmp")
-    with scratch.open("wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(scratch, path)
