@@ -21,11 +21,10 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.measure import parser, save
-from safe_rl.cli.backends.fine_tuning import POLICY_FOLDER
 from safe_rl.cli.building import build_product, build_specs
 from safe_rl.cli.imitate import ImitateSettings
 from safe_rl.cli.imitate import run as imitate
-from safe_rl.cli.settings import TrainSettings, checked, register_resolvers, typed
+from safe_rl.cli.settings import POLICY_FOLDER, TrainSettings, checked, register_resolvers, typed
 from safe_rl.cli.training import train
 from safe_rl.evaluation.metrics import Scores, score
 from safe_rl.evaluation.report import write_json

@@ -6,12 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from safe_rl.cli.settings import EvalSettings
+from safe_rl.cli.settings import POLICY_FOLDER, EvalSettings
 from safe_rl.errors import ConfigurationError
-from safe_rl.policies import ChunkPolicy, ChunkRunner, prompt
+from safe_rl.policies import POLICY_FILE, ChunkPolicy, ChunkRunner, prompt
 from safe_rl.wrappers import VectorProductMDP
-
-POLICY_FILE = "policy.json"
 
 
 @dataclass(frozen=True)
@@ -78,7 +76,7 @@ def policy_folder(checkpoint: str | None) -> Path | None:
     """Return the folder of a chunk policy: itself, or that of the run which fine-tuned it."""
     if checkpoint is None:
         return None
-    folders = (Path(checkpoint), Path(checkpoint) / "policy")
+    folders = (Path(checkpoint), Path(checkpoint) / POLICY_FOLDER)
     return next((folder for folder in folders if (folder / POLICY_FILE).is_file()), None)
 
 

@@ -246,6 +246,9 @@ Typed = TypeVar("Typed")
 CHECKPOINT_FOLDER = "checkpoints"
 """Where a run's folder keeps its checkpoints."""
 
+POLICY_FOLDER = "policy"
+"""Where the folder of a fine-tuning run keeps the policy, as ``safe_rl.policies.vla`` reads it."""
+
 _TRAINING_ONLY = ("algo", "checkpoint_every")
 """What presets of environments say for training; an evaluation has no use for it."""
 

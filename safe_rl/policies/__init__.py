@@ -8,12 +8,13 @@ What is here needs numpy and Gymnasium. :mod:`safe_rl.policies.vla` is a small t
 3381591897
 """
 
-from safe_rl.policies.chunk_policy import ChunkPolicy, checked_chunks, scenario_seed
+from safe_rl.policies.chunk_policy import POLICY_FILE, ChunkPolicy, checked_chunks, scenario_seed
 from safe_rl.policies.observations import image_names, named_observation
 from safe_rl.policies.prompts import PROMPT_FORMS, PromptForm, prompt
 from safe_rl.policies.runner import ChunkRunner, instructions_of
 
 __all__ = [
+    "POLICY_FILE",
     "PROMPT_FORMS",
     "ChunkPolicy",
     "ChunkRunner",

@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 
 from safe_rl.errors import PolicyError
 
+POLICY_FILE = "policy.json"
+"""What tells the folder of a policy that was saved, and names its weights."""
 Floats = NDArray[np.float32]
 Observation = Mapping[str, NDArray[Any]]
 """Name to ``[B, ...]``: ``"state"`` float32 ``[B, D]``, ``"images.<camera>"`` uint8

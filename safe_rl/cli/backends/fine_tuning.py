@@ -9,15 +9,12 @@ from gymnasium.vector import VectorEnv
 from stable_baselines3.common.vec_env import VecEnv
 
 from safe_rl.algos import PPOLagrangian
-from safe_rl.cli.settings import AlgoSettings
+from safe_rl.cli.settings import POLICY_FOLDER, AlgoSettings
 from safe_rl.wrappers import VectorChunkedSteps, VectorProductMDP
 
 if TYPE_CHECKING:
     from safe_rl.algos.finetuning import ChunkPPOLagrangian
     from safe_rl.policies.vla import VLA
-
-POLICY_FOLDER = "policy"
-"""In the folder of a run: the fine-tuned policy, as ``safe_rl.policies.vla`` reads it."""
 
 
 def begun_with(algo: AlgoSettings) -> VLA | None:
@@ -46,14 +43,12 @@ def learner() -> type[ChunkPPOLagrangian]:
 
 
 def build(
-    folder: str, envs: VecEnv, *, net_arch: list[int], log_std_init: float, **arguments: Any
+    policy: VLA, envs: VecEnv, *, net_arch: list[int], log_std_init: float, **arguments: Any
 ) -> PPOLagrangian:
-    """Make a new learner, whose actor is the policy of ``folder``; its deviations are kept."""
+    """Make a new learner, whose actor begins as ``policy``; its deviations are kept."""
     from safe_rl.algos.finetuning import ChunkActorCritic
-    from safe_rl.policies.vla import load_vla
 
     del log_std_init
-    policy = load_vla(folder).model
     try:
         instruction = str(envs.get_attr("instruction", [0])[0] or "")
     except AttributeError:

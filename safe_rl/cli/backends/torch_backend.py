@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -30,6 +30,9 @@ from safe_rl.cli.settings import CHECKPOINT_FOLDER, AlgoSettings, TrainSettings
 from safe_rl.evaluation.curves import METRICS_FILE
 from safe_rl.specs import SpecSet
 from safe_rl.wrappers import VectorProductMDP
+
+if TYPE_CHECKING:
+    from safe_rl.policies.vla import VLA
 
 __all__ = [
     "TorchPolicy",
@@ -65,7 +68,7 @@ def learn(
         tuned = fine_tuning.begun_with(settings.algo)
         envs = VectorEnvAdapter(fine_tuning.chunked(product, tuned))
         if start is None:
-            model = build_model(settings.algo, envs, settings.seed, settings.device)
+            model = build_model(settings.algo, envs, settings.seed, settings.device, tuned)
         else:
             kind = PPOLagrangian if tuned is None else fine_tuning.learner()
             model = kind.load(start, envs, device=settings.device)
@@ -104,8 +107,10 @@ def learn(
     return model, steps
 
 
-def build_model(algo: AlgoSettings, envs: VecEnv, seed: int, device: str = "cpu") -> PPOLagrangian:
-    """Make a new model.
+def build_model(
+    algo: AlgoSettings, envs: VecEnv, seed: int, device: str = "cpu", tuned: VLA | None = None
+) -> PPOLagrangian:
+    """Make a new model, which begins with the policy ``tuned`` where one is fine-tuned.
 
     Raises:
         ConfigurationError: an argument is out of its range.
@@ -121,8 +126,8 @@ def build_model(algo: AlgoSettings, envs: VecEnv, seed: int, device: str = "cpu"
     arguments = algo.learner_arguments()
     arguments.pop("normalize_observations")
     arguments.pop("normalize_rewards")
-    if algo.policy is not None:
-        return fine_tuning.build(algo.policy, envs, seed=seed, device=device, **arguments)
+    if tuned is not None:
+        return fine_tuning.build(tuned, envs, seed=seed, device=device, **arguments)
     return PPOLagrangian(
         "MultiInputPolicy" if hasattr(envs.observation_space, "spaces") else "MlpPolicy",
         envs,

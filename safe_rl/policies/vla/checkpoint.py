@@ -15,12 +15,12 @@ from typing import Any, NamedTuple
 
 from safe_rl.errors import CheckpointError, ConfigurationError
 from safe_rl.files import replacing, write_whole
+from safe_rl.policies.chunk_policy import POLICY_FILE
 from safe_rl.policies.vla.backend import safetensors, torch
 from safe_rl.policies.vla.config import VLAConfig
 from safe_rl.policies.vla.lora import merge_lora
 from safe_rl.policies.vla.model import VLA
 
-POLICY_FILE = "policy.json"
 FORMAT = 1
 
 
