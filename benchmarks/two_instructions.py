@@ -12,7 +12,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Sequence
-from functools import partial
+from functools import cache, partial
 from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -78,13 +78,14 @@ def demonstrate(part: int, episodes: int) -> Demonstrations:
     The actions kept are the script's own, without the pushes: they show the way back. Every third
     frame is drawn and kept.
     """
-    layouts = 1000 * part + 1 + np.arange(max(2 * episodes, 16))  # some of each instruction
+    lanes = max(episodes, 8)  # of each instruction
+    layouts = 1000 * part + 1 + np.arange(4 * lanes)
     starts = [drawn(seeding.np_random(int(layout))[0]) for layout in layouts]
     rng = np.random.default_rng(part)
     parts: list[tuple[Any, ...]] = []
     seeds: list[int] = []
     for which in range(len(INSTRUCTIONS)):
-        own = [row for row, start in enumerate(starts) if start[0] == which]
+        own = [row for row, start in enumerate(starts) if start[0] == which][:lanes]
         worlds, actions = _scripted(which, jnp.stack([starts[row][1] for row in own]), rng)
         lifted = np.stack([lifted_first(which, world) for world in worlds])  # [T + 1, lanes]
         for lane in np.flatnonzero((lifted == 0).any(axis=0))[: (episodes + 1 - which) // 2]:
@@ -107,9 +108,8 @@ def demonstrate(part: int, episodes: int) -> Demonstrations:
 
 def _scripted(which: int, keys: Any, rng: np.random.Generator) -> tuple[list[Any], Any]:
     """Play the script in many lanes: every state, and its actions ``[T, lanes, 4]``."""
-    step_all = jax.jit(jax.vmap(partial(step, which)))
-    script_all = jax.jit(jax.vmap(partial(script, which)))
-    worlds = [jax.device_get(jax.vmap(partial(start, which))(keys))]
+    start_all, step_all, script_all = _vectorised(which)
+    worlds = [jax.device_get(start_all(keys))]
     actions, lanes = [], len(keys)
     wild = rng.integers(0, 9, lanes)
     for time_now in range(HORIZON):
@@ -120,6 +120,12 @@ def _scripted(which: int, keys: Any, rng: np.random.Generator) -> tuple[list[Any
         worlds.append(jax.device_get(step_all(worlds[-1], np.float32(np.clip(played, -1, 1)))))
         actions.append(action)
     return worlds, np.stack(actions)
+
+
+@cache
+def _vectorised(which: int) -> tuple[Any, Any, Any]:
+    """The task's functions over many lanes, compiled once."""
+    return tuple(jax.jit(jax.vmap(partial(function, which))) for function in (start, step, script))
 
 
 def clone(data: Demonstrations, words: int, steps: int, seed: int, batch: int = 64) -> VLA:
@@ -155,13 +161,12 @@ def play(model: VLA, seeds: Sequence[int]) -> dict[str, float]:
     going = starts.copy()
     while going.any():
         observations, _, ended, cut, infos = envs.step(runner.act(observations, starts))
-        starts = np.zeros(len(seeds), bool)
-        now = going & (ended | cut)
+        starts = ended | cut
+        now = going & starts
         lifted[now] = infos["lifted"][now]
         going &= ~now
-        if now.any() and going.any():  # rows that are over go on in layouts that nobody looks at
-            observations, _ = envs.reset(options={"reset_mask": ~going})
-            starts = ~going
+        if starts.any() and going.any():  # what is over goes on in layouts that nobody looks at
+            observations, _ = envs.reset(options={"reset_mask": starts})
     return {
         "right": float((lifted == 0).mean()),
         "wrong": float((lifted == 1).mean()),

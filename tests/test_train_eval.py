@@ -89,6 +89,7 @@ ENVS = [
     "robosuite/lift",
     "robosuite/stack",
     "robosuite/door",
+    "robosuite/pick_place",
     "gym",
     "libero/libero_goal",
     *(f"tabletop/{task}" for task in ("lift", "place", "stack", "drawer", "cook")),

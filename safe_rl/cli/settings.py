@@ -87,7 +87,7 @@ class SpecsSettings:
 
 
 _NOT_FOR_THE_LEARNER = ("name", "backend", "num_envs", "total_timesteps", "policy")
-_FOR_FINE_TUNING = ("kl_coef", "critic_only", "critic_learning_rate")
+_FOR_FINE_TUNING = ("kl_coef", "critic_only", "critic_learning_rate", "least_std")
 
 
 @dataclass
@@ -140,6 +140,8 @@ class AlgoSettings:
     """Fine-tuning: iterations in which only the critics learn."""
     critic_learning_rate: float = 1.0e-3
     """Fine-tuning: of the critics; ``learning_rate`` is the policy's."""
+    least_std: float = 0.0
+    """Fine-tuning: standard deviation that actions have at least when it begins."""
 
     def learner_arguments(self) -> dict[str, Any]:
         """Return what goes to the learner's constructor under the same name."""

@@ -110,8 +110,13 @@ def test_horizons_of_demonstrations(tmp_path) -> None:
     assert under_protocol(settings.env, _settings("eval=maniguard").eval).max_episode_steps is None
 
 
-@pytest.mark.parametrize("env", ["robosuite/lift", "robosuite/stack", "robosuite/door",
-                                 "libero/libero_goal", "libero/libero_10"])  # fmt: skip
+@pytest.mark.parametrize(
+    "env",
+    [
+        *(f"robosuite/{task}" for task in ("lift", "stack", "pick_place", "door")),
+        *(f"libero/libero_{suite}" for suite in ("goal", "10")),
+    ],
+)
 def test_presets_hold_the_goal_for_ten_steps(env: str) -> None:
     settings = _settings(f"env={env}", "eval=maniguard")
     kwargs = under_protocol(settings.env, settings.eval).kwargs

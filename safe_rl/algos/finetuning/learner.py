@@ -29,6 +29,11 @@ class ChunkPPOLagrangian(PPOLagrangian):
     Args:
         kl_coef: what a nat of KL(actor || reference) costs per chunk, in units of reward.
         critic_only: iterations at the beginning in which the critics learn and the actor waits.
+        least_std: standard deviation that every entry of an action has at least at the beginning,
+            in units of the policy's statistics. A cloned policy is nearly deterministic where its
+            demonstrations agree; it would see nothing else, and a small change of its mean would be
+            a large KL (Ren et al., "Diffusion Policy Policy Optimization", 2024, bound theirs too).
+            The reference gets it as well.
         critic_learning_rate: of the critics, which begin from nothing; ``learning_rate`` is the
             actor's.
         **kwargs: as of ``PPOLagrangian``.
@@ -42,24 +47,26 @@ class ChunkPPOLagrangian(PPOLagrangian):
         kl_coef: float = 0.01,
         critic_only: int = 5,
         critic_learning_rate: float = 1e-3,
+        least_std: float = 0.0,
         **kwargs: Any,
     ) -> None:
         own = {
             "kl_coef": kl_coef,
             "critic_only": critic_only,
             "critic_learning_rate": critic_learning_rate,
+            "least_std": least_std,
         }
         for name, value in own.items():
             if value < 0:
                 raise ConfigurationError(f"{name} must be at least 0, got {value}")
         self.kl_coef, self.critic_only = kl_coef, critic_only
-        self.critic_learning_rate = critic_learning_rate
+        self.critic_learning_rate, self.least_std = critic_learning_rate, least_std
         super().__init__(*args, **kwargs)
         self.hyperparameters |= own
 
     def start_from(self, model: VLA) -> None:
         """Begin with the weights of a trained policy."""
-        self.policy.start_from(model)
+        self.policy.start_from(model, self.least_std)
 
     def regularisation(self, observations: Any, logs: dict[str, list[float]]) -> th.Tensor:
         """Return what the distance from the reference costs."""

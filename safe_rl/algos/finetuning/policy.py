@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -94,10 +95,12 @@ class ChunkActorCritic(CostCriticMixin):
                 f"takes {acts.shape}; wrap it in VectorChunkedSteps(envs, {config.chunk})"
             )
 
-    def start_from(self, model: VLA) -> None:
-        """Give actor and reference the weights of a trained policy."""
+    def start_from(self, model: VLA, least_std: float = 0.0) -> None:
+        """Give actor and reference the weights of a trained policy, and some noise at least."""
         for own in (self.actor, self.reference):
             own.load_state_dict(model.state_dict())
+            if least_std:
+                own.log_std.data.clamp_(min=math.log(least_std))
 
     # --- acting ---------------------------------------------------------------------------------
 

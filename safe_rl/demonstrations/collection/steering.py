@@ -59,17 +59,19 @@ def steered(
 
 
 def rarity(episodes: Sequence[Episode], specs: SpecSet) -> NDArray[np.float64]:
-    """The score of each episode: for every rare mark that it touches, one over those that do.
-
-    A mark is rare in fewer than ``FEW`` episodes, or in less than a tenth of them.
-    """
+    """The score of each episode: for every rare mark that it touches, one over those that do."""
     scores = np.zeros(len(episodes))
     for marks in marks_of(episodes, specs).values():
         for touched in marks.values():
             count = int(touched.sum())
-            if 0 < count < max(FEW, len(episodes) / 10):
+            if count and is_rare(count, len(episodes)):
                 scores += touched / count
     return scores
+
+
+def is_rare(count: int, episodes: int) -> bool:
+    """Whether so few episodes, fewer than ``FEW`` or a tenth of them, cover a mark too little."""
+    return count < max(FEW, episodes / 10)
 
 
 def weights_of(mixture: Mixture) -> Mapping[str, tuple[float, ...]]:

@@ -37,20 +37,24 @@ class Eye(nn.Module):
 
     The places are the expected coordinates under softmaxes over the picture, a pair of numbers for
     each feature (Levine et al., "End-to-End Training of Deep Visuomotor Policies", section 5.1):
-    where something is, to a fraction of a pixel, from few demonstrations.
+    where something is, to a fraction of a pixel, from few demonstrations. The prompt scales and
+    shifts the features (FiLM: Perez et al., "Visual Reasoning with a General Conditioning Layer"),
+    so that they are looked for which it names.
     """
 
     grid: torch.Tensor
 
-    def __init__(self, image_size: int, width: int) -> None:
+    def __init__(self, image_size: int, width: int, *, told: bool) -> None:
         super().__init__()
         half = max(width // 2, 8)
         self.stem = nn.Sequential(
             nn.Conv2d(3, half, 6, stride=4, padding=1),
             nn.GELU(),
             nn.Conv2d(half, half, 3, padding=1),
-            nn.GELU(),
+            nn.GroupNorm(1, half),
         )
+        if told:
+            self.film = nn.Linear(width, 2 * half)
         self.patches = nn.Conv2d(half, width, 4, stride=4)
         self.points = nn.Conv2d(half, half, 1)
         self.pointed = nn.Linear(2 * half, width)
@@ -59,9 +63,13 @@ class Eye(nn.Module):
         grid = torch.stack(torch.meshgrid(line, line, indexing="ij"), dim=-1).flatten(0, 1)
         self.register_buffer("grid", grid, persistent=False)
 
-    def forward(self, images: torch.Tensor) -> torch.Tensor:
-        """Map uint8 ``[B, H, W, 3]`` to ``[B, 1 + H W / 256, width]``."""
+    def forward(self, images: torch.Tensor, prompt: torch.Tensor | None) -> torch.Tensor:
+        """Map uint8 ``[B, H, W, 3]`` to ``[B, 1 + H W / 256, width]``; the prompt: ``[B, width]``."""
         x = self.stem(images.permute(0, 3, 1, 2).float() / 255.0 - 0.5)
+        if prompt is not None:
+            scale, shift = self.film(prompt)[:, :, None, None].chunk(2, dim=1)
+            x = x * (1 + scale) + shift
+        x = nn.functional.gelu(x)
         patches = self.patches(x).flatten(2).transpose(1, 2) + self.places
         attention = torch.softmax(4.0 * self.points(x).flatten(2), dim=-1)  # [B, half, H W / 16]
         points = self.pointed((attention @ self.grid).flatten(1))

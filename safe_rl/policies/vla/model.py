@@ -69,7 +69,10 @@ class VLA(nn.Module):
             known = config.state_size + config.reads_cost + width * bool(config.prompt_words)
             self.trunk = Perceptron(known, width, config.layers)
         else:
-            self.eyes = nn.ModuleList(Eye(config.image_size, width) for _ in config.cameras)
+            self.eyes = nn.ModuleList(
+                Eye(config.image_size, width, told=bool(config.prompt_words))
+                for _ in config.cameras
+            )
             self.readout = nn.Parameter(0.02 * torch.randn(1, width))
             if config.reads_state:
                 self.state = nn.Linear(config.state_size, width)
@@ -148,12 +151,15 @@ class VLA(nn.Module):
     def _worded(self, inputs: Tensors) -> torch.Tensor:
         return self.words(inputs[WORDS]) + self.word_places
 
+    def _prompt(self, inputs: Tensors) -> torch.Tensor:
+        """The mean of the words that are there, ``[B, width]``."""
+        there = (inputs[WORDS] != PADDING)[..., None].float()
+        return (self._worded(inputs) * there).sum(1) / there.sum(1).clamp(min=1.0)
+
     def _perceive(self, inputs: Tensors) -> torch.Tensor:
         parts = [self.normal_state(inputs[STATE])]
         if self.config.prompt_words:
-            there = (inputs[WORDS] != PADDING)[..., None].float()
-            total = (self._worded(inputs) * there).sum(1)
-            parts.append(total / there.sum(1).clamp(min=1.0))
+            parts.append(self._prompt(inputs))
         if self.config.reads_cost:
             parts.append(inputs[COST])
         return self.trunk(torch.cat(parts, dim=-1))
@@ -162,7 +168,8 @@ class VLA(nn.Module):
         config = self.config
         images = [inputs[IMAGES + camera] for camera in config.cameras]
         parts = [self.readout.expand(len(images[0]), 1, -1)]
-        parts += [eye(image) for eye, image in zip(self.eyes, images, strict=True)]
+        prompt = self._prompt(inputs) if config.prompt_words else None
+        parts += [eye(image, prompt) for eye, image in zip(self.eyes, images, strict=True)]
         if config.reads_state:
             parts.append(self.state(self.normal_state(inputs[STATE]))[:, None])
         if config.reads_cost:

@@ -105,6 +105,14 @@ def test_the_reference_stays_what_it_was() -> None:
         assert torch.equal(own, first)
 
 
+def test_a_nearly_deterministic_policy_begins_with_noise_and_so_does_its_reference() -> None:
+    model = learner(hasty(log_std=-4.0), least_std=0.3)
+    for own in (model.policy.actor, model.policy.reference):
+        assert float(own.log_std.detach().exp()) == pytest.approx(0.3)
+    assert float(learner(hasty(log_std=-4.0)).policy.actor.log_std.detach()) == -4.0
+    assert float(learner(hasty(), least_std=0.3).policy.actor.log_std.detach()) > np.log(0.3)
+
+
 def test_a_stopped_run_goes_on_to_the_same_weights(tmp_path: Path) -> None:
     whole = learner(hasty())
     whole.learn(iterations(6), callback=CheckpointCallback(tmp_path, every=3, keep=None))

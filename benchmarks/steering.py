@@ -1,0 +1,127 @@
+"""Does the report of what is under-covered change the next batch of demonstrations?
+
+``python -m benchmarks.steering [--family robosuite/stack] [--attempts 60]`` collects a first batch,
+then two next ones with another seed: one as ``safe-rl collect`` draws it, one with ``steer=`` the
+first batch. A mark is a trigger, or a side of an atom's boundary (docs/demonstrations.md); those
+that fewer than a tenth of the first batch touched are the under-covered ones, and the table counts
+in how many episodes each next batch touches them. A stopped command goes on where it was.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks.measure import parser, save
+from safe_rl.cli.collect import CollectSettings, collection_settings
+from safe_rl.cli.collect_reading import read_collection
+from safe_rl.demonstrations.collection import collect
+from safe_rl.demonstrations.collection.coverage import marks_of
+from safe_rl.demonstrations.collection.steering import is_rare
+from safe_rl.demonstrations.engine.variation import Choice
+
+BATCHES = ("first", "next", "steered")
+
+
+def collected(settings: CollectSettings) -> None:
+    """Make the attempts of a batch, or those that are missing."""
+    collect(
+        collection_settings(settings),
+        Path(settings.output),
+        max_attempts=settings.attempts,
+        workers=settings.workers,
+    )
+
+
+def batches(given: Any) -> dict[str, CollectSettings]:
+    """Return the settings of the three batches, in the order in which they are made."""
+    made = {}
+    for number, name in enumerate(BATCHES):
+        made[name] = CollectSettings(
+            family=given.family,
+            episodes=None,
+            attempts=given.attempts,
+            seed=min(number, 1),  # the next batches differ by what is drawn, not by the seed
+            workers=given.workers,
+            steer=str(given.folder / "first") if name == "steered" else None,
+            output=str(given.folder / name),
+        )
+    return made
+
+
+def touched(settings: CollectSettings) -> dict[str, int]:
+    """Return in how many episodes of a batch each mark is touched."""
+    episodes, _ = read_collection(Path(settings.output))
+    found = marks_of(episodes, collection_settings(settings).spec_set())
+    return {
+        f"{spec} | {mark}": int(column.sum())
+        for spec, marks in found.items()
+        for mark, column in marks.items()
+    }
+
+
+def manners(settings: CollectSettings) -> dict[str, float]:
+    """Return the weights of the choices of a batch, such as those of the manners."""
+    mixture = collection_settings(settings).mixture()
+    return {
+        f"{parameter.name}: {option}": float(weight)
+        for parameter in mixture.parameters
+        if isinstance(parameter, Choice)
+        for option, weight in zip(parameter.options, mixture.weights[parameter.name], strict=True)
+    }
+
+
+def rare(counts: Mapping[str, int], attempts: int) -> list[str]:
+    """Return the marks that a first batch touches, but in few of its episodes."""
+    return [mark for mark, count in counts.items() if count and is_rare(count, attempts)]
+
+
+def table_of(
+    family: str, counts: Mapping[str, Mapping[str, int]], marks: Sequence[str], attempts: int
+) -> Table:
+    """Return the episodes of each batch that touch what the first covers little."""
+    table = Table(title=f"{family}: of {attempts} attempts each", title_justify="left")
+    table.add_column("under-covered in the first batch")
+    for name in BATCHES:
+        table.add_column(name, justify="right")
+    for mark in marks:
+        table.add_row(mark, *(str(counts[name][mark]) for name in BATCHES))
+    table.add_section()
+    table.add_row("sum", *(str(sum(counts[n][m] for m in marks)) for n in BATCHES))
+    enough = {n: sum(not is_rare(counts[n][m], attempts) for m in marks) for n in BATCHES}
+    table.add_row("marks no longer under-covered", *(f"{enough[n]}/{len(marks)}" for n in BATCHES))
+    return table
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Collect, count, print and write; returns 0."""
+    options = parser("steering", __doc__ or "")
+    options.add_argument("--family", default="robosuite/stack")
+    options.add_argument("--attempts", type=int, default=60)
+    options.add_argument("--workers", type=int, default=2)
+    options.add_argument("--folder", type=Path, default=Path("outputs/steering"))
+    given = options.parse_args(argv)
+    counts, weights = {}, {}
+    for name, settings in batches(given).items():
+        collected(settings)
+        counts[name], weights[name] = touched(settings), manners(settings)
+    marks = rare(counts["first"], given.attempts)
+    console = Console(width=110) if not sys.stdout.isatty() else Console()
+    console.print(table_of(given.family, counts, marks, given.attempts))
+    for option, before in weights["next"].items():
+        console.print(f"{option}: weight {before:.2f} -> {weights['steered'][option]:.2f}")
+    total = {n: int(np.sum([counts[n][m] for m in marks])) for n in BATCHES}
+    results = {"family": given.family, "attempts": given.attempts, "marks": marks,
+               "counts": counts, "weights": weights, "sums": total}  # fmt: skip
+    save("steering", results, given.output, console)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
