@@ -1,13 +1,13 @@
 """Two blocks on the tabletop and an instruction that says which to lift, seen by a camera.
 
-The blocks' places are exchangeable and the scripted policy is the same for both, so that nothing
-but picture and words tells which block is meant.
+The blocks' places are exchangeable and the script is the same for both, so that nothing but picture
+and words tells which block is meant.
 """
 
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import gymnasium as gym
 import jax
@@ -20,7 +20,6 @@ from safe_rl.envs.tabletop.dynamics import advance
 from safe_rl.envs.tabletop.observing import PER_METRE
 from safe_rl.envs.tabletop.parameters import TabletopParameters
 from safe_rl.envs.tabletop.picture import shapes
-from safe_rl.envs.tabletop.scripted import scripted_policy
 from safe_rl.envs.tabletop.state import Array, World
 from safe_rl.envs.tabletop.tasks.lift import Lift
 from safe_rl.envs.tabletop.tasks.task import RANDOM_NUMBERS, between
@@ -30,6 +29,7 @@ VIEW = Camera((0.0, -0.62, 0.62), (0.0, 0.0, 0.06), 32.0, 64, 64)
 FINGERS = TabletopParameters(finger_open=0.055)
 """Wider than a Panda's: a pixel of this camera is a centimetre."""
 HORIZON = 70
+OPEN, CLOSE = 1.0, -0.7
 LIFTED = 0.1
 """m above the table at which a block counts as lifted."""
 
@@ -61,13 +61,6 @@ TASKS = (LiftRed(None, FINGERS), LiftBlue(None, FINGERS))
 INSTRUCTIONS = tuple(task.instruction for task in TASKS)
 
 
-class Situation(NamedTuple):
-    """What the scripted policy reads."""
-
-    world: World
-    stage: Array
-
-
 @partial(jax.jit, static_argnums=0)
 def start(which: int, key: Array) -> World:
     """The first state of an episode."""
@@ -82,8 +75,22 @@ def step(which: int, world: World, action: Array) -> World:
 
 @partial(jax.jit, static_argnums=0)
 def script(which: int, world: World) -> Array:
-    """What the careful script does now."""
-    return scripted_policy(TASKS[which])(Situation(world, jnp.zeros((), jnp.int32)))
+    """Which way to go to the meant block, down a funnel over it, and what the fingers do, ``[4]``.
+
+    What it does changes over centimetres, as far as a camera can tell; the tabletop's own scripts
+    decide by millimetres.
+    """
+    hand, body = world.gripper, world.bodies[0]
+    aside = jnp.hypot(body.x - hand.x, body.y - hand.y)
+    grip = body.z - 0.004
+    down = grip + jnp.clip(2.0 * (aside - 0.01), 0.0, 0.16)
+    there = (hand.z < grip + 0.015) & (aside < 0.025)
+    to = [body.x, body.y, jnp.where(there, hand.z, down)]
+    to[2] = jnp.where(body.held, 0.25, to[2])
+    per_step = TASKS[which].layout.parameters.speed * TASKS[which].layout.parameters.frame
+    now = [hand.x, hand.y, hand.z]
+    move = [jnp.clip(0.5 * (g - h) / per_step, -0.5, 0.5) for g, h in zip(to, now, strict=True)]
+    return jnp.stack([*move, jnp.where(there | body.held, CLOSE, OPEN)])
 
 
 def drawn(generator: np.random.Generator) -> tuple[int, Array]:
@@ -93,10 +100,13 @@ def drawn(generator: np.random.Generator) -> tuple[int, Array]:
 
 
 def proprioception(world: World) -> NDArray[np.float32]:
-    """The gripper's place, velocity and opening, numbers of order one, ``[..., 7]``."""
+    """The gripper's place and opening, numbers of order one, ``[..., 4]``.
+
+    Its velocity is left out: it tells what the script has just done, and a clone learns to go on so.
+    """
     hand = world.gripper
     values = [PER_METRE * v for v in (hand.x, hand.y, hand.z)]
-    values += [hand.vx, hand.vy, hand.vz, hand.opening / FINGERS.finger_open]
+    values.append(hand.opening / FINGERS.finger_open)
     return np.stack(values, axis=-1).astype(np.float32)
 
 
@@ -118,14 +128,14 @@ class TwoBlocks(gym.Env[dict[str, NDArray[Any]], NDArray[Any]]):
     """``TwoBlocks(look_every=k)``: the picture is drawn anew every ``k`` steps of an episode.
 
     ``reset(seed=..., options={"which": 0})`` chooses layout and block; without the option the seed
-    draws the block too. The state is the gripper's own: place, velocity and opening.
+    draws the block too. The state is the gripper's own: place and opening.
     ``info["lifted"]`` is the block that was lifted first: 0 the one that is meant, 1 the other, -1
     none yet. Either ends the episode.
     """
 
     observation_space = gym.spaces.Dict(
         {
-            "state": gym.spaces.Box(-np.inf, np.inf, (7,), np.float32),
+            "state": gym.spaces.Box(-np.inf, np.inf, (4,), np.float32),
             CAMERA: gym.spaces.Box(0, 255, (VIEW.height, VIEW.width, 3), np.uint8),
         }
     )
@@ -160,7 +170,7 @@ class TwoBlocks(gym.Env[dict[str, NDArray[Any]], NDArray[Any]]):
         return self._observation(), float(info["success"]), over, cut, info
 
     def scripted_action(self) -> NDArray[np.float32]:
-        """What the careful script does now."""
+        """What the script does now."""
         return np.asarray(script(self._which, self._world))
 
     def _info(self) -> dict[str, Any]:

@@ -58,7 +58,7 @@ class Demonstrations(NamedTuple):
     """Successful episodes, one frame after the other.
 
     Attributes:
-        state: float32 ``[F, 7]``.
+        state: float32 ``[F, 4]``.
         image: uint8 ``[F, H, W, 3]``.
         action: float32 ``[F, chunk, 4]``, what the script did from this frame on.
         told: index of the episode's instruction, int64 ``[F]``.
@@ -132,7 +132,7 @@ def clone(data: Demonstrations, words: int, steps: int, seed: int, batch: int = 
     """Train a policy from scratch on the likelihood of the demonstrated chunks."""
     torch.manual_seed(seed)
     rng = np.random.default_rng(seed)
-    config = VLAConfig(7, 4, CHUNK, (CAMERA,), width=64, layers=2, prompt_words=words)
+    config = VLAConfig(4, 4, CHUNK, (CAMERA,), width=64, layers=2, prompt_words=words)
     model = VLA(config, statistics_of([data.state], [data.action.reshape(-1, 4)]))
     optimiser = torch.optim.AdamW(model.parameters(), 1e-3, weight_decay=1e-3)
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, 1e-3, total_steps=steps)
@@ -242,7 +242,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = parser("two_instructions", str(__doc__))
     options.add_argument("--folder", type=Path, default=Path("outputs/two_instructions"))
     options.add_argument("--seeds", type=int, default=3)
-    options.add_argument("--demonstrations", type=int, default=150)
+    options.add_argument("--demonstrations", type=int, default=800)
     options.add_argument("--steps", type=int, default=2500, help="of training, batches of 64")
     options.add_argument("--layouts", type=int, default=50, help="to play each policy in")
     given = options.parse_args(argv)

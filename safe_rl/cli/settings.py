@@ -87,7 +87,13 @@ class SpecsSettings:
 
 
 _NOT_FOR_THE_LEARNER = ("name", "backend", "num_envs", "total_timesteps", "policy")
-_FOR_FINE_TUNING = ("kl_coef", "critic_only", "critic_learning_rate", "least_std")
+_FOR_FINE_TUNING = (
+    "kl_coef",
+    "critic_only",
+    "critic_learning_rate",
+    "least_std",
+    "noise_correlation",
+)
 
 
 @dataclass
@@ -142,6 +148,8 @@ class AlgoSettings:
     """Fine-tuning: of the critics; ``learning_rate`` is the policy's."""
     least_std: float = 0.0
     """Fine-tuning: standard deviation that actions have at least when it begins."""
+    noise_correlation: float = 0.0
+    """Fine-tuning: of an entry's noise at two steps of a chunk; below 1."""
 
     def learner_arguments(self) -> dict[str, Any]:
         """Return what goes to the learner's constructor under the same name."""

@@ -34,6 +34,8 @@ class ChunkPPOLagrangian(PPOLagrangian):
             demonstrations agree; it would see nothing else, and a small change of its mean would be
             a large KL (Ren et al., "Diffusion Policy Policy Optimization", 2024, bound theirs too).
             The reference gets it as well.
+        noise_correlation: of an entry's noise at two steps of a chunk: at 0 the noise of a chunk
+            mostly cancels itself out, and its steps' shares in what follows cannot be told apart.
         critic_learning_rate: of the critics, which begin from nothing; ``learning_rate`` is the
             actor's.
         **kwargs: as of ``PPOLagrangian``.
@@ -48,6 +50,7 @@ class ChunkPPOLagrangian(PPOLagrangian):
         critic_only: int = 5,
         critic_learning_rate: float = 1e-3,
         least_std: float = 0.0,
+        noise_correlation: float = 0.0,
         **kwargs: Any,
     ) -> None:
         own = {
@@ -55,13 +58,20 @@ class ChunkPPOLagrangian(PPOLagrangian):
             "critic_only": critic_only,
             "critic_learning_rate": critic_learning_rate,
             "least_std": least_std,
+            "noise_correlation": noise_correlation,
         }
         for name, value in own.items():
             if value < 0:
                 raise ConfigurationError(f"{name} must be at least 0, got {value}")
         self.kl_coef, self.critic_only = kl_coef, critic_only
         self.critic_learning_rate, self.least_std = critic_learning_rate, least_std
-        super().__init__(*args, **kwargs)
+        if noise_correlation >= 1:
+            raise ConfigurationError(f"noise_correlation must be below 1, got {noise_correlation}")
+        given = {
+            **(kwargs.pop("policy_kwargs", None) or {}),
+            "noise_correlation": noise_correlation,
+        }
+        super().__init__(*args, policy_kwargs=given, **kwargs)
         self.hyperparameters |= own
 
     def start_from(self, model: VLA) -> None:

@@ -34,7 +34,12 @@ class ChunkActorCritic(CostCriticMixin):
     reference: VLA
 
     def __init__(
-        self, *args: Any, vla: Mapping[str, Any], instruction: str = "", **kwargs: Any
+        self,
+        *args: Any,
+        vla: Mapping[str, Any],
+        instruction: str = "",
+        noise_correlation: float = 0.0,
+        **kwargs: Any,
     ) -> None:
         """Build actor and reference of a shape; :meth:`start_from` gives them their weights.
 
@@ -42,17 +47,21 @@ class ChunkActorCritic(CostCriticMixin):
             *args: as of SB3's policies.
             vla: ``VLAConfig.to_json()`` of the actor.
             instruction: the prompt, the same in every environment.
+            noise_correlation: of an entry's noise at two steps of a chunk.
             **kwargs: as of SB3's policies; ``net_arch`` is that of the critics.
 
         Raises:
             ConfigurationError: the actor looks at cameras or costs, or does not fit the spaces.
         """
         self.vla, self.instruction = dict(vla), instruction
+        self.noise_correlation = noise_correlation
         super().__init__(*args, **kwargs)
 
     def _get_constructor_parameters(self) -> dict[str, Any]:
         data = super()._get_constructor_parameters()
-        data.update(vla=self.vla, instruction=self.instruction)
+        data.update(
+            vla=self.vla, instruction=self.instruction, noise_correlation=self.noise_correlation
+        )
         return data
 
     def _build(self, lr_schedule: Any) -> None:
@@ -112,7 +121,7 @@ class ChunkActorCritic(CostCriticMixin):
         for name in self._told:
             value = getattr(self, f"told_{name}")
             given[name] = value.expand(len(obs), *value.shape[1:])
-        return model.distribution(given)
+        return model.distribution(given)._replace(correlation=self.noise_correlation)
 
     def _latents(self, obs: PyTorchObs) -> tuple[th.Tensor, th.Tensor, th.Tensor]:
         assert isinstance(obs, th.Tensor)

@@ -64,7 +64,7 @@ class Eye(nn.Module):
         self.register_buffer("grid", grid, persistent=False)
 
     def forward(self, images: torch.Tensor, prompt: torch.Tensor | None) -> torch.Tensor:
-        """Map uint8 ``[B, H, W, 3]`` to ``[B, 1 + H W / 256, width]``; the prompt: ``[B, width]``."""
+        """Map uint8 ``[B, H, W, 3]`` to ``[B, 1 + H W / 256, width]``; prompt: ``[B, width]``."""
         x = self.stem(images.permute(0, 3, 1, 2).float() / 255.0 - 0.5)
         if prompt is not None:
             scale, shift = self.film(prompt)[:, :, None, None].chunk(2, dim=1)
