@@ -64,7 +64,11 @@ STRICT = tuple(
 TASKS = {
     "stack": Task("robosuite/stack", ("specs=safemanip", "+env.train_kwargs.horizon=220", *STRICT)),
     "door": Task("robosuite/door", ("+env.train_kwargs.horizon=220", *STRICT)),
-    "libero": Task("libero/libero_goal", ("+env.train_kwargs.horizon=260", *STRICT)),
+    "libero": Task(
+        "libero/libero_goal",
+        ("+env.train_kwargs.horizon=260", "env.protocol_kwargs.horizon=450", *STRICT),
+    ),
+    "place": Task("tabletop/place", ("env.num_envs=64", "algo.controller_kwargs.warmup=0.0")),
 }
 
 

@@ -102,7 +102,7 @@ def drawn(generator: np.random.Generator) -> tuple[int, Array]:
 def proprioception(world: World) -> NDArray[np.float32]:
     """The gripper's place and opening, numbers of order one, ``[..., 4]``.
 
-    Its velocity is left out: it tells what the script has just done, and a clone learns to go on so.
+    Its velocity is left out: it tells what the script has just done, and a clone would go on so.
     """
     hand = world.gripper
     values = [PER_METRE * v for v in (hand.x, hand.y, hand.z)]

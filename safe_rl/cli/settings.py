@@ -91,7 +91,7 @@ _FOR_FINE_TUNING = (
     "kl_coef",
     "critic_only",
     "critic_learning_rate",
-    "least_std",
+    "first_std",
     "noise_correlation",
 )
 
@@ -146,8 +146,8 @@ class AlgoSettings:
     """Fine-tuning: iterations in which only the critics learn."""
     critic_learning_rate: float = 1.0e-3
     """Fine-tuning: of the critics; ``learning_rate`` is the policy's."""
-    least_std: float = 0.0
-    """Fine-tuning: standard deviation that actions have at least when it begins."""
+    first_std: float = 0.0
+    """Fine-tuning: standard deviation of the actions when it begins; 0: the policy's own."""
     noise_correlation: float = 0.0
     """Fine-tuning: of an entry's noise at two steps of a chunk; below 1."""
 

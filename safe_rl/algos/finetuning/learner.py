@@ -29,11 +29,9 @@ class ChunkPPOLagrangian(PPOLagrangian):
     Args:
         kl_coef: what a nat of KL(actor || reference) costs per chunk, in units of reward.
         critic_only: iterations at the beginning in which the critics learn and the actor waits.
-        least_std: standard deviation that every entry of an action has at least at the beginning,
-            in units of the policy's statistics. A cloned policy is nearly deterministic where its
-            demonstrations agree; it would see nothing else, and a small change of its mean would be
-            a large KL (Ren et al., "Diffusion Policy Policy Optimization", 2024, bound theirs too).
-            The reference gets it as well.
+        first_std: standard deviation of every entry of an action at the beginning, in units of the
+            policy's statistics; the reference gets it too. 0: what cloning left, which says how far
+            the demonstrations differ, and not how far it is worth going.
         noise_correlation: of an entry's noise at two steps of a chunk: at 0 the noise of a chunk
             mostly cancels itself out, and its steps' shares in what follows cannot be told apart.
         critic_learning_rate: of the critics, which begin from nothing; ``learning_rate`` is the
@@ -49,7 +47,7 @@ class ChunkPPOLagrangian(PPOLagrangian):
         kl_coef: float = 0.01,
         critic_only: int = 5,
         critic_learning_rate: float = 1e-3,
-        least_std: float = 0.0,
+        first_std: float = 0.0,
         noise_correlation: float = 0.0,
         **kwargs: Any,
     ) -> None:
@@ -57,14 +55,14 @@ class ChunkPPOLagrangian(PPOLagrangian):
             "kl_coef": kl_coef,
             "critic_only": critic_only,
             "critic_learning_rate": critic_learning_rate,
-            "least_std": least_std,
+            "first_std": first_std,
             "noise_correlation": noise_correlation,
         }
         for name, value in own.items():
             if value < 0:
                 raise ConfigurationError(f"{name} must be at least 0, got {value}")
         self.kl_coef, self.critic_only = kl_coef, critic_only
-        self.critic_learning_rate, self.least_std = critic_learning_rate, least_std
+        self.critic_learning_rate, self.first_std = critic_learning_rate, first_std
         if noise_correlation >= 1:
             raise ConfigurationError(f"noise_correlation must be below 1, got {noise_correlation}")
         given = {
@@ -76,7 +74,7 @@ class ChunkPPOLagrangian(PPOLagrangian):
 
     def start_from(self, model: VLA) -> None:
         """Begin with the weights of a trained policy."""
-        self.policy.start_from(model, self.least_std)
+        self.policy.start_from(model, self.first_std)
 
     def regularisation(self, observations: Any, logs: dict[str, list[float]]) -> th.Tensor:
         """Return what the distance from the reference costs."""

@@ -104,12 +104,12 @@ class ChunkActorCritic(CostCriticMixin):
                 f"takes {acts.shape}; wrap it in VectorChunkedSteps(envs, {config.chunk})"
             )
 
-    def start_from(self, model: VLA, least_std: float = 0.0) -> None:
-        """Give actor and reference the weights of a trained policy, and some noise at least."""
+    def start_from(self, model: VLA, first_std: float = 0.0) -> None:
+        """Give actor and reference the weights of a trained policy, and the noise to begin with."""
         for own in (self.actor, self.reference):
             own.load_state_dict(model.state_dict())
-            if least_std:
-                own.log_std.data.clamp_(min=math.log(least_std))
+            if first_std:
+                own.log_std.data.fill_(math.log(first_std))
 
     # --- acting ---------------------------------------------------------------------------------
 

@@ -105,12 +105,21 @@ def test_the_reference_stays_what_it_was() -> None:
         assert torch.equal(own, first)
 
 
-def test_a_nearly_deterministic_policy_begins_with_noise_and_so_does_its_reference() -> None:
-    model = learner(hasty(log_std=-4.0), least_std=0.3)
+def test_it_begins_with_the_noise_that_is_asked_for_and_so_does_the_reference() -> None:
+    model = learner(hasty(), first_std=0.1)
     for own in (model.policy.actor, model.policy.reference):
-        assert float(own.log_std.detach().exp()) == pytest.approx(0.3)
-    assert float(learner(hasty(log_std=-4.0)).policy.actor.log_std.detach()) == -4.0
-    assert float(learner(hasty(), least_std=0.3).policy.actor.log_std.detach()) > np.log(0.3)
+        assert float(own.log_std.detach().exp()) == pytest.approx(0.1)
+    assert float(learner(hasty()).policy.actor.log_std.detach()) == pytest.approx(-0.7)
+
+
+def test_correlated_noise_is_the_same_in_acting_and_in_learning() -> None:
+    model = learner(hasty(), noise_correlation=0.9)
+    shown = torch.zeros(4000, model.observation_space.shape[0])
+    with torch.no_grad():
+        actions, *_, density = model.policy.forward_with_costs(shown)
+        again = model.policy.evaluate_with_costs(shown, actions)[2]
+    torch.testing.assert_close(density, again)
+    assert float(actions[..., 0].T.corrcoef()[0, 1]) == pytest.approx(0.9, abs=0.02)
 
 
 def test_a_stopped_run_goes_on_to_the_same_weights(tmp_path: Path) -> None:
