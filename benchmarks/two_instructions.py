@@ -41,6 +41,7 @@ from benchmarks.two_blocks import (
     start,
     step,
 )
+from safe_rl.evaluation.plotting import figure_file
 from safe_rl.policies import ChunkRunner
 from safe_rl.policies.vla import VLA, VLAConfig, VLAPolicy, load_vla, save_vla, statistics_of
 from safe_rl.policies.vla.checkpoint import is_vla
@@ -237,6 +238,28 @@ def table_of(found: dict[str, Any], layouts: int) -> Table:
     return table
 
 
+def draw(found: dict[str, Any], path: Path) -> None:
+    """Draw two starts as the camera shows them, and the shares of the held-out layouts."""
+    with figure_file(path, 8.0, 2.4) as figure:
+        left, middle, right = figure.subplots(1, 3, width_ratios=[1, 1, 1.8])
+        for axes, which in ((left, 0), (middle, 1)):
+            shown, _ = TwoBlocks().reset(seed=HELD_OUT, options={"which": which})
+            axes.imshow(shown[CAMERA])
+            axes.set_title(INSTRUCTIONS[which], fontsize=9)
+            axes.axis("off")
+        ends = ("right", "wrong", "none")
+        for number, (arm, rows) in enumerate(found.items()):
+            shares = [[100 * row["held out"][end] for row in rows] for end in ends]
+            places = np.arange(len(ends)) + 0.4 * number - 0.2
+            right.bar(places, np.mean(shares, axis=1), 0.36, label=arm)
+            for place, values in zip(places, shares, strict=True):
+                right.plot([place] * len(values), values, "k.", markersize=4)
+        right.axhline(50.0, color="0.5", linestyle="--", linewidth=1)
+        right.set_xticks(range(len(ends)), ["right block", "other block", "none"])
+        right.set_ylabel("% of held-out layouts")
+        right.legend()
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Train, play, print the table and write the file."""
     options = parser("two_instructions", str(__doc__))
@@ -245,6 +268,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     options.add_argument("--demonstrations", type=int, default=800)
     options.add_argument("--steps", type=int, default=2500, help="of training, batches of 64")
     options.add_argument("--layouts", type=int, default=50, help="to play each policy in")
+    options.add_argument("--figure", type=Path, help="where to draw the result")
     given = options.parse_args(argv)
     if given.quick:
         given.seeds, given.demonstrations, given.steps, given.layouts = 1, 1, 2, 2
@@ -252,6 +276,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     found = measured(given.folder, given.seeds, given.demonstrations, given.steps, given.layouts)
     console = Console()
     console.print(table_of(found, given.layouts))
+    if given.figure:
+        draw(found, given.figure)
     results = {"arms": found, "demonstrations": given.demonstrations, "steps": given.steps}
     save("two_instructions", results, given.output, console)
     return 0

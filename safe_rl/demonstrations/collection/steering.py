@@ -1,9 +1,9 @@
 """Steers the next draws towards what a collection hardly covers.
 
 The cross-entropy method (Rubinstein, 1999) with scores instead of an elite: for each rare mark that
-an attempt touches (see ``coverage``) it scores one over the attempts that do, and a parameter's
-weights move towards the score-weighted frequencies of its options. Every option keeps a part of its
-weight.
+an attempt touches (see ``coverage``) it scores what that mark lacks, and a parameter's weights move
+towards the score-weighted frequencies of its options, as far as enough attempts tell them apart.
+Every option keeps a part of its weight.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ from safe_rl.errors import RecordingError
 from safe_rl.specs import SpecSet
 
 LEARNED, KEPT = 0.8, 0.2
+CAUTION = 10
+"""Attempts of average merit that are added to those of each option: few attempts say little."""
 
 
 def steered(
@@ -50,28 +52,25 @@ def steered(
                 "options; steer by a collection of the same family"
             ) from None
         gained = np.bincount(cells, weights=scores, minlength=parameter.size)
-        # What was tried little is judged with caution: a draw's worth of the average is added.
         tries = np.bincount(cells, minlength=parameter.size)
-        merit = (gained + scores.mean()) / (tries + 1)
+        merit = (gained + CAUTION * scores.mean()) / (tries + CAUTION)
         wanted = before * merit
         weights[name] = KEPT * before + LEARNED * wanted / wanted.sum()
     return Mixture(mixture.parameters, weights)
 
 
 def rarity(episodes: Sequence[Episode], specs: SpecSet) -> NDArray[np.float64]:
-    """The score of each episode: for every rare mark that it touches, one over those that do."""
+    """The score of each episode: the sum of what each mark lacks that it touches."""
     scores = np.zeros(len(episodes))
     for marks in marks_of(episodes, specs).values():
         for touched in marks.values():
-            count = int(touched.sum())
-            if count and is_rare(count, len(episodes)):
-                scores += touched / count
+            scores += touched * lack(int(touched.sum()), len(episodes))
     return scores
 
 
-def is_rare(count: int, episodes: int) -> bool:
-    """Whether so few episodes, fewer than ``FEW`` or a tenth of them, cover a mark too little."""
-    return count < max(FEW, episodes / 10)
+def lack(count: int, episodes: int) -> float:
+    """Which part of the episodes that cover a mark well, ``FEW`` or a tenth of all, is missing."""
+    return max(0.0, 1.0 - count / max(FEW, episodes / 10))
 
 
 def weights_of(mixture: Mixture) -> Mapping[str, tuple[float, ...]]:
