@@ -2,10 +2,10 @@
 
 ``python -m benchmarks.steering [--family robosuite/stack] [--first 80] [--attempts 40]`` collects a
 first batch of mostly careful demonstrations, then two next ones with another seed: one that is
-drawn in the same way, one with ``steer=`` the first batch. A mark is a trigger, or a side of an atom's boundary
-(docs/demonstrations.md); those that fewer than a tenth of the first batch touched are the
-under-covered ones, and the table says which share of each next batch touches them. A stopped
-command goes on where it was.
+drawn in the same way, one with ``steer=`` the first batch. A mark is a trigger, or a side of an
+atom's boundary (docs/demonstrations.md); those that fewer than a tenth of the first batch touched
+are the under-covered ones, and the table says which share of each next batch touches them. A
+stopped command goes on where it was.
 """
 
 from __future__ import annotations
