@@ -65,11 +65,9 @@ class ChunkPPOLagrangian(PPOLagrangian):
         self.critic_learning_rate, self.first_std = critic_learning_rate, first_std
         if noise_correlation >= 1:
             raise ConfigurationError(f"noise_correlation must be below 1, got {noise_correlation}")
-        given = {
-            **(kwargs.pop("policy_kwargs", None) or {}),
-            "noise_correlation": noise_correlation,
-        }
-        super().__init__(*args, policy_kwargs=given, **kwargs)
+        policy_kwargs = kwargs.get("policy_kwargs") or {}
+        kwargs["policy_kwargs"] = {**policy_kwargs, "noise_correlation": noise_correlation}
+        super().__init__(*args, **kwargs)
         self.hyperparameters |= own
 
     def start_from(self, model: VLA) -> None:
