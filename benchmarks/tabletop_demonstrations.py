@@ -1,8 +1,8 @@
-"""Scripted demonstrations of a tabletop task, good and bad, as a file of recorded episodes.
+"""Scripted demonstrations of tabletop/place, good and bad, as a file of recorded episodes.
 
-``python -m benchmarks.tabletop_demonstrations [--task place] [--file FILE.episodes.npz]``: two of
-three demonstrations are careful, the third is hasty, and now and then the hand is pushed. They are
-what ``benchmarks.from_demonstrations --task place`` learns from.
+``python -m benchmarks.tabletop_demonstrations [--file FILE.episodes.npz]``: two of three are
+careful, the third is hasty, and now and then the hand is pushed. They are what
+``benchmarks.from_demonstrations --task place`` learns from.
 """
 
 from __future__ import annotations
@@ -17,11 +17,12 @@ import jax
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.from_demonstrations import TASKS, env_settings
 from safe_rl.cli.building import build_product, build_specs
-from safe_rl.cli.settings import EnvSettings, SpecsSettings
 from safe_rl.data import Episode, annotate, save_episodes
 from safe_rl.envs.tabletop import CAREFUL, HASTY, scripted_policy
 from safe_rl.evaluation.rollouts import roll_out
+from safe_rl.specs import SpecSet
 
 LANES = 50
 
@@ -47,25 +48,16 @@ class Demonstrator:
         return np.clip(action + push, -1.0, 1.0).astype(np.float32)
 
 
-def demonstrate(task: str, episodes: int, seed: int = 0) -> list[Episode]:
-    """Return demonstrations, in the order in which they ended."""
-    specs_settings = SpecsSettings(
-        name=f"tabletop_{task}", source=f"tabletop_{task}", features=None
-    )
-    env = EnvSettings(
-        name=f"tabletop/{task}",
-        id=f"safe_rl/Tabletop{task.capitalize()}-v0",
-        num_envs=min(LANES, episodes),
-        vectorization="vector_entry_point",
-        autoreset="same_step",
-        kwargs={"propositions": "task"},
-    )
-    envs = build_product(env, specs_settings, build_specs(specs_settings))
+def demonstrate(episodes: int, seed: int = 0) -> tuple[list[Episode], SpecSet]:
+    """Return demonstrations, in the order in which they ended, and the rules of the task."""
+    lanes = min(LANES, episodes)
+    settings = env_settings(TASKS["place"], seed, ["specs.features=null", f"env.num_envs={lanes}"])
+    specs = build_specs(settings.specs)
+    envs = build_product(settings.env, settings.specs, specs, kwargs=settings.env.protocol_kwargs)
     found: list[Episode] = []
-    roll_out(
-        envs, Demonstrator(envs.unwrapped, seed), episodes, seed=seed, on_recorded=found.append
-    )
-    return found
+    script = Demonstrator(envs.unwrapped, seed)
+    roll_out(envs, script, episodes, seed=seed, on_recorded=found.append)
+    return found, specs
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -73,16 +65,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = argparse.ArgumentParser(
         prog="python -m benchmarks.tabletop_demonstrations", description=__doc__
     )
-    options.add_argument("--task", default="place")
     options.add_argument("--episodes", type=int, default=200)
     options.add_argument("--seed", type=int, default=0)
     options.add_argument("--file", type=Path, default=Path("outputs/place.episodes.npz"))
     given = options.parse_args(argv)
-    found = demonstrate(given.task, given.episodes, given.seed)
+    found, specs = demonstrate(given.episodes, given.seed)
     given.file.parent.mkdir(parents=True, exist_ok=True)
     save_episodes(given.file, found)
     success = [episode.success is True for episode in found]
-    specs = build_specs(SpecsSettings(name="", source=f"tabletop_{given.task}"))
     safe = [annotate(episode, specs).safe for episode in found]
     both = np.logical_and(success, safe)
     print(
