@@ -126,7 +126,10 @@ def _scripted(which: int, keys: Any, rng: np.random.Generator) -> tuple[list[Any
 @cache
 def _vectorised(which: int) -> tuple[Any, Any, Any]:
     """The task's functions over many lanes, compiled once."""
-    return tuple(jax.jit(jax.vmap(partial(function, which))) for function in (start, step, script))
+    start_all, step_all, script_all = (
+        jax.jit(jax.vmap(partial(function, which))) for function in (start, step, script)
+    )
+    return start_all, step_all, script_all
 
 
 def clone(data: Demonstrations, words: int, steps: int, seed: int, batch: int = 64) -> VLA:
