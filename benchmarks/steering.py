@@ -24,7 +24,8 @@ from safe_rl.cli.collect_reading import read_collection
 from safe_rl.demonstrations.collection import collect
 from safe_rl.demonstrations.collection.coverage import marks_of
 from safe_rl.demonstrations.collection.steering import lack
-from safe_rl.demonstrations.engine.variation import Choice
+from safe_rl.demonstrations.engine.variation import Choice, Mixture
+from safe_rl.specs import SpecSet
 
 BATCHES = ("first", "next", "steered")
 MOSTLY_CAREFUL = (("careful", 0.88), ("lean", 0.04), ("rough", 0.04), ("hasty", 0.04))
@@ -34,16 +35,6 @@ def weighted(text: str) -> tuple[str, float]:
     """Read ``lean=0.1``."""
     name, _, weight = text.partition("=")
     return name, float(weight)
-
-
-def collected(settings: CollectSettings) -> None:
-    """Make the attempts of a batch, or those that are missing."""
-    collect(
-        collection_settings(settings),
-        Path(settings.output),
-        max_attempts=settings.attempts,
-        workers=settings.workers,
-    )
 
 
 def batches(given: Any) -> dict[str, CollectSettings]:
@@ -63,20 +54,18 @@ def batches(given: Any) -> dict[str, CollectSettings]:
     return made
 
 
-def touched(settings: CollectSettings) -> dict[str, int]:
+def touched(root: Path, specs: SpecSet) -> dict[str, int]:
     """Return in how many episodes of a batch each mark is touched."""
-    episodes, _ = read_collection(Path(settings.output))
-    found = marks_of(episodes, collection_settings(settings).spec_set())
+    episodes, _ = read_collection(root)
     return {
         f"{spec} | {mark}": int(column.sum())
-        for spec, marks in found.items()
+        for spec, marks in marks_of(episodes, specs).items()
         for mark, column in marks.items()
     }
 
 
-def manners(settings: CollectSettings) -> dict[str, float]:
+def manners(mixture: Mixture) -> dict[str, float]:
     """Return the weights of the choices of a batch, such as those of the manners."""
-    mixture = collection_settings(settings).mixture()
     return {
         f"{parameter.name}: {option}": float(weight)
         for parameter in mixture.parameters
@@ -129,8 +118,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     given = options.parse_args(argv)
     counts, weights, attempts = {}, {}, {}
     for name, settings in batches(given).items():
-        collected(settings)
-        counts[name], weights[name] = touched(settings), manners(settings)
+        root, chosen = Path(settings.output), collection_settings(settings)  # steers, once
+        collect(chosen, root, max_attempts=settings.attempts, workers=settings.workers)
+        counts[name], weights[name] = touched(root, chosen.spec_set()), manners(chosen.mixture())
         attempts[name] = int(settings.attempts or 0)
     marks = rare(counts["first"], given.first)
     console = Console(width=110) if not sys.stdout.isatty() else Console()
