@@ -17,6 +17,7 @@ import gymnasium
 import numpy as np
 
 from safe_rl.envs.robosuite import recorded_state, simulator, snapshot
+from safe_rl.envs.robosuite.control import HeldCommand
 from safe_rl.envs.robosuite.motions import ScriptRunner
 from safe_rl.envs.robosuite.observation import StateReader
 from safe_rl.envs.robosuite.offscreen import OffscreenCamera
@@ -138,6 +139,7 @@ class RobosuiteEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         self._model = self.simulation.sim.model._model
         self._data = self.simulation.sim.data._data
         self._substeps = round(self.simulation.control_timestep / self.simulation.model_timestep)
+        self._held: HeldCommand | None = None
         settings = settings or GroundingSettings()
         wanted = None if isinstance(propositions, str) else set(propositions) - {GOAL}
         self._scene = MujocoScene(
@@ -307,8 +309,14 @@ class RobosuiteEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         advance, derive = self._substep
         simulation.timestep += 1
         scene.begin_frame()
+        held = self._held = HeldCommand.of(simulation, self._held)
         for substep in range(self._substeps):
-            simulation._pre_action(action, substep == 0)
+            if held is None:
+                simulation._pre_action(action, substep == 0)
+            elif substep == 0:
+                held.take(action)
+            else:
+                held.apply()
             advance(model, data)
             derive(model, data)
             scene.observe_contacts()
@@ -345,7 +353,7 @@ class RobosuiteEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         if hasattr(self, "simulation"):
             # robosuite's parts refer to each other, and Python does not see how large they are.
             self.simulation.close()
-            del self.simulation, self._model, self._data, self._scene
+            del self.simulation, self._model, self._data, self._scene, self._held
             gc.collect()
 
     # --- states as recordings keep them ---------------------------------------------------------
