@@ -108,6 +108,22 @@ def test_rollout_shorter_than_an_episode() -> None:
     assert any(not th.equal(old, new) for old, new in moved)
 
 
+def test_beyond_target_kl_the_actor_waits_and_the_critics_go_on() -> None:
+    def groups_after(**changes: Any) -> list[list[th.Tensor]]:
+        model = PPOLagrangian("MlpPolicy", ScriptedEnv(), cost_limits=[1.0, 1.0], **SMALL | changes)
+        model.learn(SMALL["n_steps"])
+        return [[value.clone() for value in group] for group in model.policy.parameter_groups()]
+
+    once = groups_after(n_epochs=1)
+    waiting = groups_after(n_epochs=6, target_kl=1e-9)  # any step is too far
+    going = groups_after(n_epochs=6)
+    assert all(map(th.equal, once[0], waiting[0])), "the actor moved after its first step"
+    assert not all(map(th.equal, once[0], going[0]))
+    for critic in (1, 2):
+        assert not all(map(th.equal, once[critic], waiting[critic])), "a critic waited"
+        assert all(map(th.equal, waiting[critic], going[critic])), "a critic learned another way"
+
+
 def test_multiplier_min_episodes_gathers_across_rollouts() -> None:
     model = PPOLagrangian(
         "MlpPolicy",

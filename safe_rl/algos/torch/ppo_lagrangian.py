@@ -108,7 +108,8 @@ class PPOLagrangian(ConstrainedOnPolicyAlgorithm):
         max_grad_norm: clips the gradients of actor, critic and cost critic, each on its own.
         use_sde: generalised state-dependent exploration, Box actions only.
         sde_sample_freq: see SB3.
-        target_kl: stop the epochs of an update beyond 1.5 times this divergence.
+        target_kl: beyond 1.5 times this divergence the actor waits for the next rollout, while the
+            critics finish the epochs of theirs.
         policy_average: weight of the past in an exponential average of the actor's parameters, one
             step per rollout; 0 keeps none. :meth:`use_averaged_policy` puts it in place.
         stats_window_size: episodes in logged means.
@@ -349,52 +350,57 @@ class PPOLagrangian(ConstrainedOnPolicyAlgorithm):
                 "clip_fraction",
             )
         }
-        going = True
+        actor_moves = True
         for _ in range(self.n_epochs):
             for batch in buffer.samples(self.batch_size):
                 actions = batch.actions
                 if isinstance(self.action_space, spaces.Discrete):
                     actions = actions.long().flatten()
-                values, cost_values, log_prob, entropy = self.policy.evaluate_with_costs(
-                    batch.observations, actions
-                )
-                log_ratio = log_prob - batch.old_log_prob
-                ratio = th.exp(log_ratio)
-                clipped = th.clamp(ratio, 1 - clip_range, 1 + clip_range)
-                policy_loss = -th.min(batch.advantages * ratio, batch.advantages * clipped).mean()
+                actor_loss = th.zeros((), device=self.device)
+                if actor_moves:
+                    values, cost_values, log_prob, entropy = self.policy.evaluate_with_costs(
+                        batch.observations, actions
+                    )
+                    log_ratio = log_prob - batch.old_log_prob
+                    ratio = th.exp(log_ratio)
+                    clipped = th.clamp(ratio, 1 - clip_range, 1 + clip_range)
+                    policy_loss = -th.min(
+                        batch.advantages * ratio, batch.advantages * clipped
+                    ).mean()
+                    entropy_loss = log_prob.mean() if entropy is None else -entropy.mean()
+                    with th.no_grad():
+                        approx_kl = ((ratio - 1) - log_ratio).mean().item()
+                        fraction = ((ratio - 1).abs() > clip_range).float().mean().item()
+                    logs["policy_gradient_loss"].append(policy_loss.item())
+                    logs["entropy_loss"].append(entropy_loss.item())
+                    logs["approx_kl"].append(approx_kl)
+                    logs["clip_fraction"].append(fraction)
+                    actor_moves = self.target_kl is None or approx_kl <= 1.5 * self.target_kl
+                    if actor_moves:
+                        actor_loss = (
+                            policy_loss
+                            + ent_coef / scale * entropy_loss
+                            + self.regularisation(batch.observations, logs) / scale
+                        )
+                else:
+                    values, cost_values = self.policy.predict_all_values(batch.observations)
                 value_loss = F.mse_loss(values.flatten(), batch.returns)
                 cost_loss = th.zeros((), device=self.device)
                 if len(self.constraints):
                     # Summed over the heads: the number of constraints must not weaken each.
                     cost_loss = ((cost_values - batch.cost_returns) ** 2).mean(0).sum()
-                entropy_loss = log_prob.mean() if entropy is None else -entropy.mean()
-                loss = (
-                    policy_loss
-                    + ent_coef / scale * entropy_loss
-                    + self.vf_coef * value_loss
-                    + self.cost_vf_coef * cost_loss
-                    + self.regularisation(batch.observations, logs) / scale
-                )
-                with th.no_grad():
-                    approx_kl = ((ratio - 1) - log_ratio).mean().item()
-                    fraction = ((ratio - 1).abs() > clip_range).float().mean().item()
-                logs["policy_gradient_loss"].append(policy_loss.item())
                 logs["value_loss"].append(value_loss.item())
                 logs["cost_value_loss"].append(cost_loss.item())
-                logs["entropy_loss"].append(entropy_loss.item())
-                logs["approx_kl"].append(approx_kl)
-                logs["clip_fraction"].append(fraction)
-                if self.target_kl is not None and approx_kl > 1.5 * self.target_kl:
-                    going = False
-                    break
+                loss = actor_loss + self.vf_coef * value_loss + self.cost_vf_coef * cost_loss
                 self.policy.optimizer.zero_grad()
                 loss.backward()
+                if not actor_moves:  # nor what it shares with the critics
+                    for parameter in groups[0]:
+                        parameter.grad = None
                 for group in groups:
                     th.nn.utils.clip_grad_norm_(group, self.max_grad_norm, foreach=True)
                 self.policy.optimizer.step()
             self._n_updates += 1
-            if not going:
-                break
         self.averaged.update(self.policy)
 
         for name, numbers in logs.items():
