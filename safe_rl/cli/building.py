@@ -12,7 +12,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from safe_rl.cli.settings import EnvSettings, SpecsSettings, TrainSettings
 from safe_rl.errors import ConfigurationError, near
 from safe_rl.specs import Limit, Specification, SpecSet, load_specs
-from safe_rl.wrappers import VectorProductMDP
+from safe_rl.wrappers import Savable, VectorProductMDP
 from safe_rl.wrappers.constraints import Constraint
 
 if TYPE_CHECKING:
@@ -165,12 +165,13 @@ def build_vector_env(
                 autoreset_mode=mode,
                 **arguments,
             )
+        own: dict[str, Any] = {"vector_kwargs": {"autoreset_mode": mode}}
+        if settings.vectorization == "async":
+            # A forked process would inherit the threads of PyTorch and jax in whatever state.
+            own = {"vector_kwargs": {"autoreset_mode": mode, "context": "spawn"}}
+            own["wrappers"] = [Savable]
         return gym.make_vec(
-            settings.id,
-            count,
-            vectorization_mode=settings.vectorization,
-            vector_kwargs={"autoreset_mode": mode},
-            **arguments,
+            settings.id, count, vectorization_mode=settings.vectorization, **own, **arguments
         )
     except gym.error.Error as error:
         raise ConfigurationError(f"env.id={settings.id}: {error}") from error

@@ -9,6 +9,7 @@ from safe_rl.wrappers.product import ProductMDP
 from safe_rl.wrappers.reward import SafetyReward
 from safe_rl.wrappers.reward_terms import TaskFormula
 from safe_rl.wrappers.six_tuple import SixTuple
+from safe_rl.wrappers.snapshot import Savable
 from safe_rl.wrappers.vector.chunk import VectorChunkedSteps
 from safe_rl.wrappers.vector.product import VectorProductMDP
 from safe_rl.wrappers.vector.reward import VectorSafetyReward
@@ -23,6 +24,7 @@ __all__ = [
     "ProductMDP",
     "Report",
     "SafetyReward",
+    "Savable",
     "SixTuple",
     "TaskFormula",
     "VectorChunkedSteps",

@@ -11,7 +11,14 @@ from copy import deepcopy
 from typing import Any
 
 import gymnasium as gym
-from gymnasium.vector import AsyncVectorEnv, SyncVectorEnv, VectorEnv, VectorWrapper
+import numpy as np
+from gymnasium.vector import (
+    AsyncVectorEnv,
+    AutoresetMode,
+    SyncVectorEnv,
+    VectorEnv,
+    VectorWrapper,
+)
 from gymnasium.wrappers import OrderEnforcing, TimeLimit
 
 from safe_rl.errors import CheckpointError
@@ -25,6 +32,23 @@ _SYNC_FIELDS = (
     "_truncations",
     "_autoreset_envs",
 )
+
+
+class Savable(gym.Wrapper[Any, Any, Any, Any]):
+    """An environment whose state can be asked for, and set, from another process.
+
+    Put it around each environment of an ``AsyncVectorEnv``, whose processes can tell and take
+    attributes only.
+    """
+
+    @property
+    def saved_state(self) -> dict[str, Any]:
+        """The state of the environment and of everything that it wraps."""
+        return save_env(self.env)
+
+    @saved_state.setter
+    def saved_state(self, saved: dict[str, Any]) -> None:
+        load_env(self.env, saved)
 
 
 def save_env(env: gym.Env[Any, Any]) -> dict[str, Any]:
@@ -70,7 +94,8 @@ def save_vector_env(envs: VectorEnv[Any, Any, Any]) -> dict[str, Any]:
     """Return the state of a vector environment, sub-environments included where they can save it.
 
     Raises:
-        CheckpointError: the sub-environments run in other processes and cannot save themselves.
+        CheckpointError: the sub-environments run in other processes, and are not :class:`Savable`
+            or reset themselves.
     """
     saved: dict[str, Any] = {"type": type(envs).__name__}
     own = _method(envs, "get_state")
@@ -82,10 +107,9 @@ def save_vector_env(envs: VectorEnv[Any, Any, Any]) -> dict[str, Any]:
         saved["fields"] = {name: deepcopy(getattr(envs, name)) for name in _SYNC_FIELDS}
         saved["envs"] = [save_env(env) for env in envs.envs]
     elif isinstance(envs, AsyncVectorEnv):
-        raise CheckpointError(
-            "an AsyncVectorEnv keeps its autoreset flags in other processes, where they cannot be "
-            "saved; for an exact resume use SyncVectorEnv or an environment with get_state()"
-        )
+        _check_processes(envs)
+        saved["observations"] = deepcopy(envs.observations)
+        saved["envs"] = list(envs.get_attr("saved_state"))
     if not isinstance(envs, VectorWrapper) and envs._np_random is not None:
         saved["np_random"] = envs._np_random.bit_generator.state
     return saved
@@ -102,16 +126,21 @@ def load_vector_env(envs: VectorEnv[Any, Any, Any], saved: dict[str, Any]) -> No
         envs.set_state(saved["own"])  # type: ignore[attr-defined]
     if "env" in saved and isinstance(envs, VectorWrapper):
         load_vector_env(envs.env, saved["env"])
-    if "envs" in saved and isinstance(envs, SyncVectorEnv):
-        if len(saved["envs"]) != len(envs.envs):
+    if "envs" in saved:
+        if len(saved["envs"]) != envs.num_envs:
             raise CheckpointError(
                 f"the state holds {len(saved['envs'])} environments, but there are "
-                f"{len(envs.envs)}; use the number that was saved"
+                f"{envs.num_envs}; use the number that was saved"
             )
-        for name, value in saved["fields"].items():
-            setattr(envs, name, deepcopy(value))
-        for env, state in zip(envs.envs, saved["envs"], strict=True):
-            load_env(env, state)
+        if isinstance(envs, SyncVectorEnv):
+            for name, value in saved["fields"].items():
+                setattr(envs, name, deepcopy(value))
+            for env, state in zip(envs.envs, saved["envs"], strict=True):
+                load_env(env, state)
+        elif isinstance(envs, AsyncVectorEnv):
+            _check_processes(envs)
+            _fill(envs.observations, saved["observations"])
+            envs.set_attr("saved_state", saved["envs"])
     if "np_random" in saved:
         envs.np_random.bit_generator.state = saved["np_random"]
 
@@ -127,3 +156,27 @@ def _same(env: Any, saved: dict[str, Any]) -> None:
             f"the state was saved from {saved.get('type')!r}, but is loaded into "
             f"{type(env).__name__!r}; build the same stack of wrappers first"
         )
+
+
+def _check_processes(envs: AsyncVectorEnv) -> None:
+    if envs.autoreset_mode is not AutoresetMode.DISABLED:
+        raise CheckpointError(
+            f"an AsyncVectorEnv with autoreset {envs.autoreset_mode.value} keeps in its processes "
+            "which episodes have ended, where it cannot be saved; for an exact resume use "
+            "AutoresetMode.DISABLED, or SyncVectorEnv"
+        )
+    if not all(envs.call("has_wrapper_attr", "saved_state")):
+        raise CheckpointError(
+            "the environments of an AsyncVectorEnv cannot be saved from here; for an exact resume "
+            "put safe_rl.wrappers.Savable around each, or use SyncVectorEnv"
+        )
+
+
+def _fill(own: Any, saved: Any) -> None:
+    """Copy saved observations into the arrays that the processes write."""
+    if isinstance(own, np.ndarray):
+        own[...] = saved
+        return
+    keys = own if isinstance(own, dict) else range(len(own))
+    for key in keys:
+        _fill(own[key], saved[key])

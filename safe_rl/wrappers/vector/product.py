@@ -217,7 +217,8 @@ class VectorProductMDP(VectorWrapper[Any, Any, Any, Any, Any]):
         """Return what an exact continuation needs: monitors, tallies, and the environment.
 
         Raises:
-            CheckpointError: the sub-environments run in other processes.
+            CheckpointError: the sub-environments cannot be saved; see ``Savable`` where they run in
+                other processes.
         """
         return {
             "monitors": self.episodes.get_state(),

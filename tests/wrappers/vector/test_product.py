@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv
 
+import safe_rl.envs  # noqa: F401 - registers the kitchen
 from safe_rl.errors import CheckpointError, ConfigurationError, GroundingError, ResetNeededError
 from safe_rl.specs import Specification
-from safe_rl.wrappers import GroundingInfo, ProductMDP, VectorProductMDP
+from safe_rl.wrappers import GroundingInfo, ProductMDP, Savable, VectorProductMDP
 from tests.wrappers.scripted import ScriptedEnv, ScriptedVectorEnv, pool, script
 from tests.wrappers.test_product import UPRIGHT, tilted
 
@@ -295,15 +296,59 @@ def test_states_that_do_not_fit() -> None:
 
 
 @pytest.mark.slow
-def test_processes_say_that_they_cannot_be_saved() -> None:
-    envs = AsyncVectorEnv([lambda: GroundingInfo(ScriptedEnv(ROWS[0]))])
+@pytest.mark.parametrize("mode", [AutoresetMode.DISABLED, AutoresetMode.SAME_STEP])
+def test_processes_say_that_they_cannot_be_saved(mode: AutoresetMode) -> None:
+    envs = AsyncVectorEnv([lambda: GroundingInfo(ScriptedEnv(ROWS[0]))], autoreset_mode=mode)
     try:
         product = VectorProductMDP(envs, pool())
         product.reset()
         with pytest.raises(CheckpointError, match="SyncVectorEnv"):
             product.get_state()
+        product.step(zeros(1))  # nothing was lost
     finally:
         envs.close()
+
+
+@pytest.mark.slow
+def test_processes_go_on_from_what_was_saved() -> None:
+    def kitchens() -> VectorProductMDP:
+        make = lambda: Savable(gym.make("safe_rl/KitchenGrid-v0"))  # noqa: E731
+        return VectorProductMDP(
+            AsyncVectorEnv([make] * 2, autoreset_mode=AutoresetMode.DISABLED), "kitchen"
+        )
+
+    def steps(product: VectorProductMDP, actions: list[int]) -> list[Any]:
+        seen = []
+        for action in actions:
+            observations, rewards, ended, cut, infos = product.step(np.full(2, action))
+            seen.append([str(observations), rewards.tolist(), infos["costs"].tolist()])
+            if (over := ended | cut).any():
+                seen.append(str(product.reset(options={"reset_mask": over})[0]))
+        return seen
+
+    moves = np.random.default_rng(0).integers(6, size=160).tolist()
+    first, second = kitchens(), kitchens()
+    try:
+        first.reset(seed=3)
+        steps(first, moves[:50])
+        saved = first.get_state()
+        second.reset(seed=8)
+        second.set_state(saved)
+        expected = steps(first, moves[50:])
+        assert steps(second, moves[50:]) == expected
+        second.reset(seed=8)
+        assert steps(second, moves[50:]) != expected, "the kitchen does not depend on its state"
+        with pytest.raises(CheckpointError, match="2 environments, but there are 1"):
+            VectorProductMDP(
+                AsyncVectorEnv(
+                    [lambda: Savable(gym.make("safe_rl/KitchenGrid-v0"))],
+                    autoreset_mode=AutoresetMode.DISABLED,
+                ),
+                "kitchen",
+            ).set_state(saved)
+    finally:
+        first.close()
+        second.close()
 
 
 @pytest.mark.slow
