@@ -318,7 +318,7 @@ def test_processes_go_on_from_what_was_saved() -> None:
         )
 
     def steps(product: VectorProductMDP, actions: list[int]) -> list[Any]:
-        seen = []
+        seen: list[Any] = []
         for action in actions:
             observations, rewards, ended, cut, infos = product.step(np.full(2, action))
             seen.append([str(observations), rewards.tolist(), infos["costs"].tolist()])
