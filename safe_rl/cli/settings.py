@@ -92,7 +92,7 @@ _FOR_FINE_TUNING = (
     "critic_only",
     "critic_learning_rate",
     "first_std",
-    "noise_correlation",
+    "noise_modes",
 )
 
 
@@ -148,8 +148,8 @@ class AlgoSettings:
     """Fine-tuning: of the critics; ``learning_rate`` is the policy's."""
     first_std: float = 0.0
     """Fine-tuning: standard deviation of the actions when it begins; 0: the policy's own."""
-    noise_correlation: float = 0.0
-    """Fine-tuning: of an entry's noise at two steps of a chunk; below 1."""
+    noise_modes: int = 1
+    """Fine-tuning: random numbers of an action entry in a chunk; 1: the same in all its steps."""
 
     def learner_arguments(self) -> dict[str, Any]:
         """Return what goes to the learner's constructor under the same name."""

@@ -47,27 +47,6 @@ def test_the_distribution_is_torchs_normal() -> None:
     assert drawn.std().item() == pytest.approx(np.exp(-1.0), abs=0.03)
 
 
-def test_a_correlated_chunk_is_torchs_multivariate_normal() -> None:
-    torch.manual_seed(0)
-    one, other = (ChunkDistribution(torch.randn(5, 4, 2), torch.randn(2), 0.7) for _ in range(2))
-    shape = torch.full((4, 4), 0.7) + 0.3 * torch.eye(4)
-
-    def normal(own: ChunkDistribution) -> torch.distributions.MultivariateNormal:
-        scales = own.log_std.exp()[:, None, None]  # an entry of the action a row
-        return torch.distributions.MultivariateNormal(
-            own.mean.transpose(1, 2), covariance_matrix=scales**2 * shape
-        )
-
-    actions = torch.randn(5, 4, 2)
-    density = normal(one).log_prob(actions.transpose(1, 2)).sum(-1)
-    torch.testing.assert_close(one.log_prob(actions).sum(1), density)
-    torch.testing.assert_close(one.entropy().sum(1), normal(one).entropy().sum(-1))
-    kl = torch.distributions.kl_divergence(normal(one), normal(other)).sum(-1)
-    torch.testing.assert_close(one.kl(other).sum(1), kl)
-    wide = ChunkDistribution(torch.zeros(20_000, 4, 1), torch.zeros(1), 0.7)
-    torch.testing.assert_close(wide.sample()[..., 0].T.cov(), shape, atol=0.05, rtol=0.0)
-
-
 @pytest.mark.parametrize("config", [SEES, BLIND])
 def test_every_input_matters(config: VLAConfig) -> None:
     from dataclasses import replace

@@ -32,8 +32,9 @@ class ChunkPPOLagrangian(PPOLagrangian):
         first_std: standard deviation of every entry of an action at the beginning, in units of the
             policy's statistics; the reference gets it too. 0: what cloning left, which says how far
             the demonstrations differ, and not how far it is worth going.
-        noise_correlation: of an entry's noise at two steps of a chunk: at 0 the noise of a chunk
-            mostly cancels itself out, and its steps' shares in what follows cannot be told apart.
+        noise_modes: how many numbers of an action entry are random in a chunk, see
+            :class:`~safe_rl.algos.finetuning.motion.MotionDistribution`. The fewer, the fewer
+            episodes it takes to find out which of them were to blame.
         critic_learning_rate: of the critics, which begin from nothing; ``learning_rate`` is the
             actor's.
         **kwargs: as of ``PPOLagrangian``.
@@ -48,7 +49,7 @@ class ChunkPPOLagrangian(PPOLagrangian):
         critic_only: int = 5,
         critic_learning_rate: float = 1e-3,
         first_std: float = 0.0,
-        noise_correlation: float = 0.0,
+        noise_modes: int = 1,
         **kwargs: Any,
     ) -> None:
         own = {
@@ -56,19 +57,16 @@ class ChunkPPOLagrangian(PPOLagrangian):
             "critic_only": critic_only,
             "critic_learning_rate": critic_learning_rate,
             "first_std": first_std,
-            "noise_correlation": noise_correlation,
         }
         for name, value in own.items():
             if value < 0:
                 raise ConfigurationError(f"{name} must be at least 0, got {value}")
         self.kl_coef, self.critic_only = kl_coef, critic_only
         self.critic_learning_rate, self.first_std = critic_learning_rate, first_std
-        if noise_correlation >= 1:
-            raise ConfigurationError(f"noise_correlation must be below 1, got {noise_correlation}")
         policy_kwargs = kwargs.get("policy_kwargs") or {}
-        kwargs["policy_kwargs"] = {**policy_kwargs, "noise_correlation": noise_correlation}
+        kwargs["policy_kwargs"] = {**policy_kwargs, "noise_modes": noise_modes}
         super().__init__(*args, **kwargs)
-        self.hyperparameters |= own
+        self.hyperparameters |= own | {"noise_modes": noise_modes}
 
     def start_from(self, model: VLA) -> None:
         """Begin with the weights of a trained policy."""

@@ -11,6 +11,7 @@ from gymnasium import spaces
 from stable_baselines3.common.type_aliases import PyTorchObs
 from torch import nn
 
+from safe_rl.algos.finetuning.motion import MotionDistribution
 from safe_rl.algos.torch.policies import CostCriticMixin
 from safe_rl.errors import ConfigurationError
 from safe_rl.policies.vla import VLA, ChunkDistribution, VLAConfig
@@ -38,7 +39,7 @@ class ChunkActorCritic(CostCriticMixin):
         *args: Any,
         vla: Mapping[str, Any],
         instruction: str = "",
-        noise_correlation: float = 0.0,
+        noise_modes: int = 1,
         **kwargs: Any,
     ) -> None:
         """Build actor and reference of a shape; :meth:`start_from` gives them their weights.
@@ -47,21 +48,20 @@ class ChunkActorCritic(CostCriticMixin):
             *args: as of SB3's policies.
             vla: ``VLAConfig.to_json()`` of the actor.
             instruction: the prompt, the same in every environment.
-            noise_correlation: of an entry's noise at two steps of a chunk.
+            noise_modes: of a chunk's noise, see :class:`MotionDistribution`.
             **kwargs: as of SB3's policies; ``net_arch`` is that of the critics.
 
         Raises:
-            ConfigurationError: the actor looks at cameras or costs, or does not fit the spaces.
+            ConfigurationError: the actor looks at cameras or costs, or does not fit the spaces, or
+                a chunk has fewer modes.
         """
         self.vla, self.instruction = dict(vla), instruction
-        self.noise_correlation = noise_correlation
+        self.noise_modes = noise_modes
         super().__init__(*args, **kwargs)
 
     def _get_constructor_parameters(self) -> dict[str, Any]:
         data = super()._get_constructor_parameters()
-        data.update(
-            vla=self.vla, instruction=self.instruction, noise_correlation=self.noise_correlation
-        )
+        data.update(vla=self.vla, instruction=self.instruction, noise_modes=self.noise_modes)
         return data
 
     def _build(self, lr_schedule: Any) -> None:
@@ -87,6 +87,11 @@ class ChunkActorCritic(CostCriticMixin):
         )
 
     def _check(self, config: VLAConfig) -> None:
+        if not 1 <= self.noise_modes <= config.chunk:
+            raise ConfigurationError(
+                f"noise_modes must be 1 to {config.chunk}, the steps of a chunk; got "
+                f"{self.noise_modes}"
+            )
         if config.cameras or config.reads_cost:
             raise ConfigurationError(
                 "fine-tuning takes policies that see the state alone and are told no cost; this "
@@ -121,7 +126,11 @@ class ChunkActorCritic(CostCriticMixin):
         for name in self._told:
             value = getattr(self, f"told_{name}")
             given[name] = value.expand(len(obs), *value.shape[1:])
-        return model.distribution(given)._replace(correlation=self.noise_correlation)
+        return model.distribution(given)
+
+    def motion_distribution(self, obs: PyTorchObs) -> MotionDistribution:
+        """Return what the actor tries at ``obs``: its chunks, and smooth noise."""
+        return MotionDistribution.of(self.chunk_distribution(obs), self.noise_modes)
 
     def _latents(self, obs: PyTorchObs) -> tuple[th.Tensor, th.Tensor, th.Tensor]:
         assert isinstance(obs, th.Tensor)
@@ -135,26 +144,30 @@ class ChunkActorCritic(CostCriticMixin):
         self, obs: PyTorchObs
     ) -> tuple[th.Tensor, th.Tensor, th.Tensor, th.Tensor]:
         """Sample chunks; see :class:`CostCriticMixin`."""
-        distribution = self.chunk_distribution(obs)
+        distribution = self.motion_distribution(obs)
         actions = distribution.sample()
         values, cost_values = self.predict_all_values(obs)
-        return actions, values, cost_values, distribution.log_prob(actions).sum(1)
+        return actions, values, cost_values, distribution.log_prob(actions)
 
     def evaluate_with_costs(
         self, obs: PyTorchObs, actions: th.Tensor
     ) -> tuple[th.Tensor, th.Tensor, th.Tensor, th.Tensor | None]:
         """Evaluate given chunks; see :class:`CostCriticMixin`."""
-        distribution = self.chunk_distribution(obs)
-        log_prob = distribution.log_prob(actions.reshape(distribution.mean.shape)).sum(1)
+        distribution = self.motion_distribution(obs)
+        log_prob = distribution.log_prob(actions.reshape(distribution.mean.shape))
         values, cost_values = self.predict_all_values(obs)
-        return values, cost_values, log_prob, distribution.entropy().sum(1)
+        return values, cost_values, log_prob, distribution.entropy()
 
     def _predict(self, observation: PyTorchObs, deterministic: bool = False) -> th.Tensor:
-        distribution = self.chunk_distribution(observation)
+        distribution = self.motion_distribution(observation)
         return distribution.mean if deterministic else distribution.sample()
 
     def reference_kl(self, obs: PyTorchObs) -> th.Tensor:
-        """Return KL(actor || reference) of whole chunks in nats, ``[B]``."""
+        """Return KL(actor || reference) of whole chunks in nats, ``[B]``.
+
+        It counts every step, as if their noise were independent: where nothing is tried, nothing
+        else keeps a chunk's shape.
+        """
         with th.no_grad():
             reference = self.chunk_distribution(obs, reference=True)
         return self.chunk_distribution(obs).kl(reference).sum(1)

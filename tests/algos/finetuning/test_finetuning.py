@@ -112,14 +112,17 @@ def test_it_begins_with_the_noise_that_is_asked_for_and_so_does_the_reference() 
     assert float(learner(hasty()).policy.actor.log_std.detach()) == pytest.approx(-0.7)
 
 
-def test_correlated_noise_is_the_same_in_acting_and_in_learning() -> None:
-    model = learner(hasty(), noise_correlation=0.9)
+@pytest.mark.parametrize("modes", [1, 2])
+def test_smooth_noise_is_the_same_in_acting_and_in_learning(modes: int) -> None:
+    model = learner(hasty(), noise_modes=modes)
     shown = torch.zeros(4000, model.observation_space.shape[0])
     with torch.no_grad():
         actions, *_, density = model.policy.forward_with_costs(shown)
         again = model.policy.evaluate_with_costs(shown, actions)[2]
     torch.testing.assert_close(density, again)
-    assert float(actions[..., 0].T.corrcoef()[0, 1]) == pytest.approx(0.9, abs=0.02)
+    together = float(actions[..., 0].T.corrcoef()[0, 1])
+    assert together == pytest.approx({1: 1.0, 2: 0.0}[modes], abs=0.05)
+    assert float(actions[..., 0].std()) == pytest.approx(np.exp(-0.7), rel=0.05)
 
 
 def test_a_stopped_run_goes_on_to_the_same_weights(tmp_path: Path) -> None:
