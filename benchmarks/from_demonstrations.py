@@ -62,11 +62,19 @@ STRICT = tuple(
 """Limits far below what demonstrations of the safe alone lead to."""
 
 TASKS = {
-    "stack": Task("robosuite/stack", ("specs=safemanip", "+env.train_kwargs.horizon=220", *STRICT)),
-    "door": Task("robosuite/door", ("+env.train_kwargs.horizon=220", *STRICT)),
+    "stack": Task(
+        "robosuite/stack",
+        ("specs=safemanip", "env.num_envs=4", "+env.train_kwargs.horizon=200", *STRICT),
+    ),
+    "door": Task("robosuite/door", ("env.num_envs=4", "+env.train_kwargs.horizon=220", *STRICT)),
     "libero": Task(
         "libero/libero_goal",
-        ("+env.train_kwargs.horizon=260", "env.protocol_kwargs.horizon=450", *STRICT),
+        (
+            "env.num_envs=4",
+            "+env.train_kwargs.horizon=260",
+            "env.protocol_kwargs.horizon=450",
+            *STRICT,
+        ),
     ),
     "place": Task("tabletop/place", ("env.num_envs=64", "algo.controller_kwargs.warmup=0.0")),
 }
