@@ -341,6 +341,23 @@ def test_misuse_is_one_clear_error(env: RobosuiteEnv) -> None:
         lift.set_state(env.get_state())
 
 
+@pytest.mark.parametrize("ends", [True, False])
+def test_an_episode_that_ends_with_success_is_paid_to_its_horizon(
+    ends: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    env = RobosuiteEnv("Lift", horizon=30, terminate_on_success=ends, success_steps=4)
+    env.reset(seed=0)
+    monkeypatch.setattr(env.simulation, "_check_success", lambda: True)
+    monkeypatch.setattr(env.simulation, "reward", lambda action: 1.0)
+    paid, terminated, truncated = 0.0, False, False
+    while not (terminated or truncated):
+        _, reward, terminated, truncated, _ = env.step(np.zeros(7))
+        paid += reward
+    assert (terminated, truncated) == (ends, not ends)
+    assert paid == 30.0
+    env.close()
+
+
 def test_a_model_without_the_gripper_is_a_grounding_error(
     env: RobosuiteEnv, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -232,6 +232,9 @@ class RoboCasaEnv(RobosuiteEnv):
                 continue
         raise ConfigurationError(f"the objects of {self._task.name} cannot be placed")
 
+    def _reward_left(self) -> float:
+        return 0.0  # RoboCasa's reward is its own
+
     def _simulate(self, action: np.ndarray) -> None:
         super()._simulate(self._robot_action())
         # Buttons and knobs have their effect; a few fixtures then move themselves.

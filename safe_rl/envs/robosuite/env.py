@@ -57,7 +57,8 @@ class RobosuiteEnv(gymnasium.Env[np.ndarray, np.ndarray]):
     followed by the grounding's memory (``device_features``) unless ``observe_devices`` is off.
     Action: float32 in [-1, 1]^7, six for robosuite's OSC_POSE controller (up to 5 cm and 0.5 rad
     per step) and one for the gripper (negative opens, positive closes). Reward: robosuite's shaped
-    reward, at most 1 per step.
+    reward, at most 1 per step; an episode that ends with its success gets 1 for each step that is
+    left, so that it loses nothing by ending.
 
     ``info``: ``success`` (the goal has held for 10 steps in a row at some time of the episode),
     ``engaged`` (any part of the arm has touched an object or a handle in this episode), and, with
@@ -180,6 +181,10 @@ class RobosuiteEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         """Whether the frame counts towards success; ``goal`` is the simulation's own criterion."""
         return goal
 
+    def _reward_left(self) -> float:
+        """What the rest of the horizon would have paid an episode that succeeds and ends."""
+        return float(self.horizon - self._steps)
+
     # --- what monitors read ---------------------------------------------------------------------
 
     @property
@@ -293,6 +298,8 @@ class RobosuiteEnv(gymnasium.Env[np.ndarray, np.ndarray]):
         self._engaged.step(_touches(self._frame))
         reward = float(self.simulation.reward(action))
         terminated = success and self._terminate
+        if terminated:
+            reward += self._reward_left()
         truncated = not terminated and self._steps >= self.horizon
         self._running = not (terminated or truncated)
         return self._observation(), reward, terminated, truncated, self._info()
