@@ -40,11 +40,14 @@ class Task(NamedTuple):
 
     Attributes:
         env: preset of the environment, with its specifications.
-        more: overrides of it, for training and evaluation.
+        more: overrides of it, for training and evaluation. The number of environments decides which
+            episodes an evaluation plays, so it is the same for every arm.
+        training: further ones for training.
     """
 
     env: str
     more: tuple[str, ...] = ()
+    training: tuple[str, ...] = ()
 
 
 STRICT = tuple(
@@ -64,22 +67,19 @@ STRICT = tuple(
 ENDS = "+env.train_kwargs.terminate_on_success=true"
 """Training ends episodes as the protocol does: what is open at the end of one counts in both."""
 
+SIDE_BY_SIDE = "env.num_envs=4"
+
 TASKS = {
     "stack": Task(
         "robosuite/stack",
-        ("specs=safemanip", "env.num_envs=4", "+env.train_kwargs.horizon=200", ENDS, *STRICT),
+        ("specs=safemanip", *STRICT),
+        (SIDE_BY_SIDE, "+env.train_kwargs.horizon=200", ENDS),
     ),
-    "door": Task(
-        "robosuite/door", ("env.num_envs=4", "+env.train_kwargs.horizon=220", ENDS, *STRICT)
-    ),
+    "door": Task("robosuite/door", STRICT, (SIDE_BY_SIDE, "+env.train_kwargs.horizon=220", ENDS)),
     "libero": Task(
         "libero/libero_goal",
-        (
-            "env.num_envs=4",
-            "+env.train_kwargs.horizon=260",
-            "env.protocol_kwargs.horizon=450",
-            *STRICT,
-        ),
+        ("env.protocol_kwargs.horizon=450", *STRICT),
+        (SIDE_BY_SIDE, "+env.train_kwargs.horizon=260"),
     ),
     "place": Task("tabletop/place", ("env.num_envs=64", "algo.controller_kwargs.warmup=0.0")),
 }
@@ -146,6 +146,7 @@ def learn(task: Task, arm: str, seed: int, folder: Path, given: Any) -> Path:
         f"algo.policy={start}",
         f"run_dir={own}",
         f"threads={given.threads}",
+        *task.training,
         *given.tune,
     ]
     train(env_settings(task, seed, words), say=lambda text: None)
