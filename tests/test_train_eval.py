@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -300,6 +301,21 @@ def test_a_killed_run_given_again_reaches_the_same_numbers(tmp_path):
     assert "continuing from" in output
     assert numbers(killed) == numbers(alone)
     assert len(numbers(alone)) == 30
+
+
+@pytest.mark.parametrize("mode", ["sync", pytest.param("async", marks=pytest.mark.slow)])
+def test_single_environments_side_by_side_resume_in_the_middle_of_their_episodes(tmp_path, mode):
+    """Gymnasium's own wrappers come back too, those in other processes included."""
+    folder = tmp_path / "run"
+    side_by_side = (f"env.vectorization={mode}", "env.autoreset=disabled", "env.num_envs=2")
+    settings = tiny(folder, *side_by_side, "checkpoint_every=128")
+    train(settings)
+    alone = numbers(folder)
+    newest = max((folder / "checkpoints").glob("checkpoint_*.zip"))
+    assert b"has no get_state" not in zipfile.ZipFile(newest).read("tree.json")
+    newest.unlink()
+    assert 0 < train(settings).resumed_at < settings.algo.total_timesteps
+    assert numbers(folder) == alone
 
 
 def test_curves_of_many_runs(tmp_path):

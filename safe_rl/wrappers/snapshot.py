@@ -19,7 +19,7 @@ from gymnasium.vector import (
     VectorEnv,
     VectorWrapper,
 )
-from gymnasium.wrappers import OrderEnforcing, TimeLimit
+from gymnasium.wrappers import OrderEnforcing, PassiveEnvChecker, TimeLimit
 
 from safe_rl.errors import CheckpointError
 
@@ -41,13 +41,16 @@ class Savable(gym.Wrapper[Any, Any, Any, Any]):
     attributes only.
     """
 
-    @property
-    def saved_state(self) -> dict[str, Any]:
-        """The state of the environment and of everything that it wraps."""
+    def save_state(self) -> dict[str, Any]:
+        """Return the state of the environment and of everything that it wraps."""
         return save_env(self.env)
 
-    @saved_state.setter
-    def saved_state(self, saved: dict[str, Any]) -> None:
+    @property
+    def state_to_load(self) -> None:
+        """Assign what :meth:`save_state` returned; there is nothing to read, reset or not."""
+
+    @state_to_load.setter
+    def state_to_load(self, saved: dict[str, Any]) -> None:
         load_env(self.env, saved)
 
 
@@ -88,6 +91,16 @@ def load_env(env: gym.Env[Any, Any], saved: dict[str, Any]) -> None:
         load_env(env.env, saved["env"])
     if "np_random" in saved:
         env.np_random.bit_generator.state = saved["np_random"]
+    skip_checks(env)
+
+
+def skip_checks(env: gym.Env[Any, Any]) -> None:
+    """Tell Gymnasium's checker that the first steps are past: it compares them with the reset.
+
+    A restored environment goes on in the middle of an episode, and its checker has seen no reset.
+    """
+    if isinstance(env, PassiveEnvChecker):
+        env.checked_reset = env.checked_step = env.checked_data_reuse = True
 
 
 def save_vector_env(envs: VectorEnv[Any, Any, Any]) -> dict[str, Any]:
@@ -109,7 +122,7 @@ def save_vector_env(envs: VectorEnv[Any, Any, Any]) -> dict[str, Any]:
     elif isinstance(envs, AsyncVectorEnv):
         _check_processes(envs)
         saved["observations"] = deepcopy(envs.observations)
-        saved["envs"] = list(envs.get_attr("saved_state"))
+        saved["envs"] = list(envs.call("save_state"))
     if not isinstance(envs, VectorWrapper) and envs._np_random is not None:
         saved["np_random"] = envs._np_random.bit_generator.state
     return saved
@@ -140,7 +153,7 @@ def load_vector_env(envs: VectorEnv[Any, Any, Any], saved: dict[str, Any]) -> No
         elif isinstance(envs, AsyncVectorEnv):
             _check_processes(envs)
             _fill(envs.observations, saved["observations"])
-            envs.set_attr("saved_state", saved["envs"])
+            envs.set_attr("state_to_load", saved["envs"])
     if "np_random" in saved:
         envs.np_random.bit_generator.state = saved["np_random"]
 
@@ -165,7 +178,7 @@ def _check_processes(envs: AsyncVectorEnv) -> None:
             "which episodes have ended, where it cannot be saved; for an exact resume use "
             "AutoresetMode.DISABLED, or SyncVectorEnv"
         )
-    if not all(envs.call("has_wrapper_attr", "saved_state")):
+    if not all(envs.call("has_wrapper_attr", "save_state")):
         raise CheckpointError(
             "the environments of an AsyncVectorEnv cannot be saved from here; for an exact resume "
             "put safe_rl.wrappers.Savable around each, or use SyncVectorEnv"

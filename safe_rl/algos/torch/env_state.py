@@ -16,7 +16,7 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 from gymnasium import wrappers
-from gymnasium.vector import SyncVectorEnv, VectorEnv
+from gymnasium.vector import AsyncVectorEnv, SyncVectorEnv, VectorEnv
 from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.running_mean_std import RunningMeanStd
 from stable_baselines3.common.vec_env import (
@@ -32,6 +32,7 @@ from stable_baselines3.common.vec_env import (
 from safe_rl.algos.torch.archive import UnsupportedValueError, encode_tree
 from safe_rl.algos.torch.vec_env import VectorEnvAdapter, vector_layers
 from safe_rl.errors import CheckpointError
+from safe_rl.wrappers.snapshot import load_vector_env, save_vector_env, skip_checks
 
 __all__ = [
     "StateUnavailableError",
@@ -45,7 +46,7 @@ __all__ = [
 _GYM_WRAPPERS: dict[type[Any], tuple[str, ...]] = {
     wrappers.TimeLimit: ("_elapsed_steps",),
     wrappers.OrderEnforcing: ("_has_reset",),
-    wrappers.PassiveEnvChecker: ("checked_reset", "checked_step", "checked_render"),
+    wrappers.PassiveEnvChecker: (),  # see skip_checks
     wrappers.FlattenObservation: (),
     wrappers.FilterObservation: (),
     wrappers.ReshapeObservation: (),
@@ -115,7 +116,10 @@ def _capture_layers(
             except CheckpointError as error:  # such as sub-environments in other processes
                 raise StateUnavailableError(str(error)) from error
         else:
-            state = bare(layer)
+            try:
+                state = bare(layer)
+            except CheckpointError as error:
+                raise StateUnavailableError(str(error)) from error
             if state is None:
                 raise StateUnavailableError(
                     f"{type(layer).__module__}.{type(layer).__qualname__} has no get_state() and "
@@ -141,6 +145,9 @@ def _restore_layers(layers: list[Any], states: list[dict[str, Any]]) -> None:
         if "envs" in state:
             for env, inner in zip(layer.envs, state["envs"], strict=True):
                 _restore_single(env, inner)
+        if "processes" in state:
+            load_vector_env(layer, state["processes"])
+        skip_checks(layer)
 
 
 def _capture_single(env: gym.Env) -> dict[str, Any]:
@@ -166,6 +173,8 @@ def _bare_vector(layer: Any) -> dict[str, Any] | None:
             "attributes": _attributes(layer, _SYNC),
             "envs": [_capture_single(env) for env in layer.envs],
         }
+    if isinstance(layer, AsyncVectorEnv):
+        return {"processes": save_vector_env(layer)}
     return None
 
 
