@@ -165,13 +165,15 @@ def build_vector_env(
                 autoreset_mode=mode,
                 **arguments,
             )
-        own: dict[str, Any] = {"vector_kwargs": {"autoreset_mode": mode}}
-        if settings.vectorization == "async":
-            # A forked process would inherit the threads of PyTorch and jax in whatever state.
-            own = {"vector_kwargs": {"autoreset_mode": mode, "context": "spawn"}}
-            own["wrappers"] = [Savable]
+        apart = settings.vectorization == "async"
         return gym.make_vec(
-            settings.id, count, vectorization_mode=settings.vectorization, **own, **arguments
+            settings.id,
+            count,
+            vectorization_mode=settings.vectorization,
+            # A forked process would inherit the threads of PyTorch and jax in whatever state.
+            vector_kwargs={"autoreset_mode": mode} | ({"context": "spawn"} if apart else {}),
+            wrappers=[Savable] if apart else None,
+            **arguments,
         )
     except gym.error.Error as error:
         raise ConfigurationError(f"env.id={settings.id}: {error}") from error

@@ -42,21 +42,15 @@ class MotionDistribution(NamedTuple):
 
     def log_prob(self, actions: th.Tensor) -> th.Tensor:
         """Return the log density of the modes of chunks ``[B, chunk, A]``, ``[B]``."""
-        scaled = self._modes_of(actions - self.mean) * th.exp(-self.log_std)
-        density = -0.5 * scaled.square() - self.log_std - 0.5 * math.log(2 * math.pi)
-        return density.sum((1, 2))
+        return self._in_modes().log_prob(self._modes_of(actions)).sum(1)
 
     def entropy(self) -> th.Tensor:
         """Return the differential entropy of the modes, ``[B]``."""
-        entry = self.log_std + 0.5 * math.log(2 * math.pi * math.e)
-        return entry.expand(self.mean[:, : self.modes].shape).sum((1, 2))
+        return self._in_modes().entropy().sum(1)
 
     def kl(self, other: MotionDistribution) -> th.Tensor:
         """Return KL(self || other) in nats, ``[B]``; both have the same modes."""
-        ratio = th.exp(2 * (self.log_std - other.log_std))
-        apart = self._modes_of(self.mean - other.mean) * th.exp(-other.log_std)
-        entry = other.log_std - self.log_std + 0.5 * (ratio + apart.square() - 1)
-        return entry.sum((1, 2))
+        return self._in_modes().kl(other._in_modes()).sum(1)
 
     def sample(self) -> th.Tensor:
         """Draw chunks, ``[B, chunk, A]``; no gradient flows through them."""
@@ -65,9 +59,13 @@ class MotionDistribution(NamedTuple):
             smooth = th.einsum("mt,bma->bta", self._basis(), noise) * self._scale()
             return self.mean + smooth * th.exp(self.log_std)
 
-    def _modes_of(self, deviations: th.Tensor) -> th.Tensor:
+    def _in_modes(self) -> ChunkDistribution:
+        """The distribution of the coordinates, which are independent."""
+        return ChunkDistribution(self._modes_of(self.mean), self.log_std)
+
+    def _modes_of(self, chunks: th.Tensor) -> th.Tensor:
         """Coordinates ``[B, modes, A]`` whose noise has the deviation ``exp(log_std)``."""
-        return th.einsum("mt,bta->bma", self._basis(), deviations) / self._scale()
+        return th.einsum("mt,bta->bma", self._basis(), chunks) / self._scale()
 
     def _scale(self) -> float:
         """A mode's deviation over a step's: fewer modes have to be larger for the same steps."""
